@@ -70,12 +70,12 @@ def _commands() -> Sequence[tuple[Command, str, tuple[Options, ...]]]:
         (show, shown, (*system, _formats, _json)),
         (render, "the diagram as a file", (*system, _picture, _json)),
         (source, "the system as a PyTorch file", (*system, _text, _json)),
-        (run, ran, (*system, _where, _json)),
-        (check, checked, (_names, _knobs, _where, _json)),
+        (run, ran, (*system, _seed_and_device, _json)),
+        (check, checked, (_names, _knobs, _seed_and_device, _json)),
         (train, trained, (*system, _learning, _json)),
-        (ask, asked, (_asked, _json)),
+        (ask, asked, (_file_arguments, _json)),
         (import_, "a torch module of one's own as a diagram", (_module, _picture_of, _json)),
-        (serve, "the app, for a browser", (_own, _address)),
+        (serve, "the app, for a browser", (_module_arguments, _address)),
         (site, "the explorer as static files, for any web host", (_site, _json)),
         (crowd, "the app in several processes behind one address", (_address, _processes)),
     )
@@ -117,7 +117,7 @@ def _formats(command: Parser) -> None:
         command.add_argument(f"--{kind}", choices=list(BITS), default=PLAIN_FORMATS, help=help)
 
 
-def _asked(command: Parser) -> None:
+def _file_arguments(command: Parser) -> None:
     said = "PyTorch, an einsum, a config.json or a term; - is standard input"
     command.add_argument("file", metavar="FILE", help=said)
     more = "files whose classes it uses"
@@ -130,10 +130,10 @@ def _module(command: Parser) -> None:
     _shapes(command)
     kinds = "FILE.json, .svg, .png, .pdf, .tex, .html or .onnx"
     command.add_argument("-o", "--output", default="", metavar="FILE", help=kinds)
-    _to(command, ".json", *FILES)
+    _format_option(command, ".json", *FILES)
 
 
-def _own(command: Parser) -> None:
+def _module_arguments(command: Parser) -> None:
     place = "modules of one's own, each on a page of its own"
     command.add_argument("modules", nargs="*", metavar="FILE.py:NAME", help=place)
     _shapes(command)
@@ -147,14 +147,14 @@ def _shapes(command: Parser) -> None:
 def _picture(command: Parser) -> None:
     kinds = "FILE.svg, .png, .pdf, .tex, .html or .onnx; - is standard output"
     command.add_argument("-o", "--output", required=True, metavar="FILE", help=kinds)
-    _to(command, *FILES)
+    _format_option(command, *FILES)
     _picture_of(command)
     command.add_argument("--plain", action="store_true", help="without the figure's callouts")
     command.add_argument("--bands", action="store_true", help="columns of data and operations")
     command.add_argument("--cells", action="store_true", help="arrays as grids of cells")
 
 
-def _to(command: Parser, *kinds: str) -> None:
+def _format_option(command: Parser, *kinds: str) -> None:
     names = [kind.removeprefix(".") for kind in kinds]
     said = f"what to write, as -o - has no suffix (default there {names[0]})"
     command.add_argument("--to", choices=names, default="", help=said)
@@ -201,7 +201,7 @@ def _text(command: Parser) -> None:
     command.add_argument("-o", "--output", default="", metavar="FILE.py", help="keep the source")
 
 
-def _where(command: Parser) -> None:
+def _seed_and_device(command: Parser) -> None:
     command.add_argument("--seed", type=int, default=0, help="of weights and inputs (default 0)")
     command.add_argument("--device", default="cpu", help="cpu, cuda, mps (default cpu)")
 
@@ -229,10 +229,10 @@ def _address(command: Parser) -> None:
 
 
 def _processes(command: Parser) -> None:
-    command.add_argument("--processes", type=_several, default=2, help="how many (default 2)")
+    command.add_argument("--processes", type=_process_count, default=2, help="how many (default 2)")
 
 
-def _several(text: str) -> int:
+def _process_count(text: str) -> int:
     """Parses a whole number from 1 to 64."""
     if not text.isdecimal() or len(text) > 2 or not 0 < int(text) <= 64:
         raise argparse.ArgumentTypeError(f"{text!r} is no number of processes from 1 to 64")
@@ -274,7 +274,7 @@ def entry_point() -> int:
     if before is signal.SIG_DFL:  # see ncd/quiet_interrupt.py
         signal.signal(signal.SIGINT, stop)
     try:
-        code = _guarded()
+        code = _run_command()
     except BaseException:
         if not stops:
             raise
@@ -283,7 +283,7 @@ def entry_point() -> int:
     return 128 + signal.SIGINT if stops else code
 
 
-def _guarded() -> int:
+def _run_command() -> int:
     """Runs the command; says in one line that its output cannot be written."""
     replace_unprintable()
     try:

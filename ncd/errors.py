@@ -9,10 +9,10 @@ from typing import Any, Protocol
 from ncd.words import nearest_name
 
 WORD, CUT = 60, 39  # letters of the longest word in a message, and how many a longer one keeps
-MOST = 20  # sizes in one message
+MAX_SIZES = 20  # sizes in one message
 
 
-class Sized(Protocol):
+class SizedAxis(Protocol):
     """An axis as an error message shows it."""
 
     @property
@@ -137,7 +137,7 @@ class NCDError(ValueError):
         *,
         cure: str = "",
         where: str = "",
-        bound: Iterable[Sized] = (),
+        bound: Iterable[SizedAxis] = (),
         axis: str = "",
         nearest: int | None = None,
     ) -> None:
@@ -151,7 +151,7 @@ class NCDError(ValueError):
         self.sketch: Any = None  # the whole term, which can still be drawn
 
     def with_context(
-        self, *, where: str = "", bound: Iterable[Sized] = (), op: Any = None
+        self, *, where: str = "", bound: Iterable[SizedAxis] = (), op: Any = None
     ) -> NCDError:
         """Adds what the caller knows, unless code closer to the fault has set it.
 
@@ -171,7 +171,7 @@ class NCDError(ValueError):
     def __str__(self) -> str:
         where = f"{self.where}: " if self.where else ""
         sizes = list(dict.fromkeys(a.sized_words for a in self.bound if a.size is not None))
-        self.sizes = ", ".join([*sizes[:MOST], "…"] if len(sizes) > MOST else sizes)
+        self.sizes = ", ".join([*sizes[:MAX_SIZES], "…"] if len(sizes) > MAX_SIZES else sizes)
         bound = f" Bound so far: {self.sizes}." if sizes else ""
         cure = f" Try {self.cure}." if self.cure else ""
         fact = self.fact.rstrip(".")  # one that torch has written may end with a full stop

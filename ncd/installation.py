@@ -17,10 +17,10 @@ _BUNDLE = _PACKAGE / "bundle"
 ROOT = _BUNDLE if _BUNDLE.is_dir() else _PACKAGE.parent
 
 
-def bundled(*parts: str) -> Path:
+def package_path(*parts: str) -> Path:
     """Returns the path of a file or folder that belongs to the package.
 
-    >>> bundled("assets", "fonts").is_dir(), bundled("app.py").is_file()
+    >>> package_path("assets", "fonts").is_dir(), package_path("app.py").is_file()
     (True, True)
     """
     return ROOT.joinpath(*parts)

@@ -40,8 +40,8 @@ def _script(found: re.Match[str]) -> str:
 # --- The known name that was probably meant by an unknown one
 
 LONGEST = 60  # letters of a name that is compared
-LISTED = 12  # names that a message lists; more of them would be a wall
-MOST = 3  # letters that differ, in a long name
+MAX_LISTED_NAMES = 12  # names that a message lists; more of them would be a wall
+MAX_DIFFERENT_LETTERS = 3  # letters that differ, in a long name
 
 
 def nearest_name(name: object, known: Collection[str], otherwise: str | None = None) -> str:
@@ -63,7 +63,7 @@ def nearest_name(name: object, known: Collection[str], otherwise: str | None = N
     """
     if found := near_name(str(name), known):
         return found
-    if 0 < len(known) <= LISTED:
+    if 0 < len(known) <= MAX_LISTED_NAMES:
         return f"one of {', '.join(known)}"
     return f"one such as {', '.join(islice(known, 3))}" if otherwise is None else otherwise
 
@@ -81,16 +81,16 @@ def near_name(name: str, known: Collection[str]) -> str:
     wanted = name.lower()
     if not 0 < len(wanted) <= LONGEST:
         return ""
-    most = min(MOST, len(wanted) // 3)
+    most = min(MAX_DIFFERENT_LETTERS, len(wanted) // 3)
     best, found = most + 1, ""
     for one in known:
         away = _distance(wanted, one.lower(), best)
         if away < best:
             best, found = away, one
-    return found if found and best == 0 else _begun(name, known) or found
+    return found if found and best == 0 else _longer_name(name, known) or found
 
 
-def _begun(name: str, known: Collection[str]) -> str:
+def _longer_name(name: str, known: Collection[str]) -> str:
     """Returns the shortest known name whose first words are another one, such as Conv of Conv2d."""
     first = re.compile(rf"{re.escape(name)}(?![a-z])", re.IGNORECASE)
     longer = [one for one in known if len(name) > 2 and first.match(one)]

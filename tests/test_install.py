@@ -24,7 +24,7 @@ import pytest
 from packaging.requirements import Requirement
 
 import ncd
-from ncd.installation import EXTRAS, ROOT, bundled
+from ncd.installation import EXTRAS, ROOT, package_path
 from tests.support.polling import until
 
 pytestmark = pytest.mark.slow
@@ -97,7 +97,7 @@ def test_every_file_is_in_it(installed: Path) -> None:
         files = {path for path in files if path.suffix not in (".pyc", "") and path.parts[-1]}
         assert files <= {path.relative_to(bundle) for path in bundle.rglob("*")}
     assert [path.name for path in bundle.glob("*.py")] == ["app.py"]
-    assert bundled("app.py").is_file()
+    assert package_path("app.py").is_file()
 
 
 def test_it_has_the_command_and_its_requirements(installed: Path) -> None:

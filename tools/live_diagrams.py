@@ -19,13 +19,13 @@ sys.path.append(str(Path(__file__).parents[1]))
 import ncd
 from ncd.cli.output import entry_facts
 from ncd.site.collapse_states import LETTERS
-from ncd.site.document import Around, document
+from ncd.site.document import PageParts, document
 from ncd.site.entry_page import of_entry
 
 FOLDER = "diagrams"
 SCRIPT = Path(ncd.__file__).parent / "app" / "host" / "ncd-diagram.js"
 ELEMENT = re.compile(r'^<ncd-diagram (system|term)="([\w-]+)"([^>]*)></ncd-diagram>$', re.M)
-AROUND = Around(states=6, widths=((640.0, LETTERS // 4), (330.0, LETTERS // 20)))  # of a column
+AROUND = PageParts(states=6, widths=((640.0, LETTERS // 4), (330.0, LETTERS // 20)))  # of a column
 found: dict[str, str] = {}  # the files of this build by their names
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import prod
 from types import MappingProxyType
 
-from ncd.answers.model_memory import USUAL, ModelMemory, model_memory
+from ncd.answers.model_memory import USUAL_FORMAT, ModelMemory, model_memory
 from ncd.circuit.circuit import Cell, Circuit
 from ncd.circuit.costs import cost_of, inputs_behind_wires
 from ncd.circuit.elaborate import elaborate
@@ -17,7 +17,7 @@ from ncd.language.axes import Array, Type
 from ncd.language.terms import Term
 from ncd.language.wire import Wire
 from ncd.ops import Index, Linear, Param
-from ncd.ops.opaque_call import FOLDED
+from ncd.ops.opaque_call import FOLDED_SPACE
 from ncd.read.configs.config_fields import PublishedModel
 from ncd.words import listed
 
@@ -41,8 +41,8 @@ LETTERS: Mapping[str, str] = {  # of sources: what the customary names of axes s
     "t": "tokens",
     "v": "vocabulary",
 }
-NUMBERED = re.compile(r"_\d+$")
-MOST = 6  # results that a sentence lists
+NUMBER_SUFFIX = re.compile(r"_\d+$")
+MAX_RESULTS = 6  # results that a sentence lists
 
 
 def result_sentence(
@@ -60,10 +60,10 @@ def result_sentence(
     matched = len(arrays) == len(shapes)
     words = [
         shape_words(shape, dimension_names(arrays[i], shape, letters) if matched else ())
-        for i, shape in enumerate(shapes[:MOST])
+        for i, shape in enumerate(shapes[:MAX_RESULTS])
     ]
-    if len(shapes) > MOST:
-        words.append(f"{len(shapes) - MOST} more")
+    if len(shapes) > MAX_RESULTS:
+        words.append(f"{len(shapes) - MAX_RESULTS} more")
     return f"out: {listed(words)}"
 
 
@@ -108,7 +108,7 @@ def dimension_names(
             return ()
         alone = size == 1 and len(names) > 0  # but a batch of one is a batch
         named = () if alone else [name for name, n in own if n > 1 or len(own) == 1]
-        bare = [NUMBERED.sub("", name) if letters else name for name in named]
+        bare = [NUMBER_SUFFIX.sub("", name) if letters else name for name in named]
         words = [known.get(name, name) for name in bare]
         named = ["channels" if spatial and word == "features" else word for word in words]
         names.append("·".join(named) or "1")
@@ -127,7 +127,7 @@ def _dimensions(array: Array) -> Iterator[tuple[str, int]]:
 
 MEMORIES = (24, 80)  # GB of common machines
 GIGA = 10**9
-LONG = 8192  # tokens
+LONG_TEXT_TOKENS = 8192  # tokens
 
 
 def cost_sentence(term: Term, at: str = "") -> str:
@@ -144,7 +144,7 @@ def cost_sentence(term: Term, at: str = "") -> str:
         cost = cost_of(circuit)
     except NCDError:
         return ""
-    if any(cell.op.torch_function.startswith(f"{FOLDED}.") for cell in circuit.cells):
+    if any(cell.op.torch_function.startswith(f"{FOLDED_SPACE}.") for cell in circuit.cells):
         return ""  # the parameters inside it are not known
     parts = [f"{cost.parameters:,} parameters"] if cost.parameters else []
     if cost.flops:
@@ -167,11 +167,13 @@ def _words(circuit: Circuit) -> Iterator[str]:
         id, shape = table.outputs[0].id, table.outputs[0].array.shape
         if id in read & used:
             yield f"{table.name} is also the map to the scores, counted once"
-        elif id in read and (last := next((m for m in maps[::-1] if _same(m, shape)), None)):
+        elif id in read and (
+            last := next((m for m in maps[::-1] if _has_weight_shape(m, shape)), None)
+        ):
             yield f"{last.name} and {table.name} are not tied: {prod(shape):,} each"
 
 
-def _same(cell: Cell, shape: tuple[int, ...]) -> bool:
+def _has_weight_shape(cell: Cell, shape: tuple[int, ...]) -> bool:
     return cell.initial_values["weight"].array.shape == shape
 
 
@@ -191,7 +193,7 @@ def memory_sentences(model: PublishedModel) -> tuple[str, ...]:
 
 def _cache(model: PublishedModel, found: ModelMemory) -> Iterator[str]:
     """Yields what a cache keeps of a token, and of a long text."""
-    numbers, sizes = sum(found.kept.values()), model.sizes
+    numbers, sizes = sum(found.cache_by_window.values()), model.sizes
     if found.states:
         held = amount(found.cache(0), "B")
         yield f"Its layers with a state keep {held} of a text at 16 bits, however long it is."
@@ -203,19 +205,19 @@ def _cache(model: PublishedModel, found: ModelMemory) -> Iterator[str]:
     if "g" in sizes and numbers % (head := 2 * sizes["g"] * sizes["k"]) == 0:
         heads = "1 head" if sizes["g"] == 1 else f"{sizes['g']} heads"
         layers, each = numbers // head, f"2 × {heads} × {sizes['k']}"
-    counts = ((found.cache(n) - found.cache(0)) // (1 + both) for n in (1, LONG))
+    counts = ((found.cache(n) - found.cache(0)) // (1 + both) for n in (1, LONG_TEXT_TOKENS))
     token, long = (amount(count, "B") for count in counts)
     yield (
         f"A token{' that is written' * both} keeps {token} in a cache of 16 bits "
-        f"({layers} layers × {each}), {LONG:,} tokens {long}"
+        f"({layers} layers × {each}), {LONG_TEXT_TOKENS:,} tokens {long}"
         f"{'; one that is read keeps as much' * both}."
     )
 
 
 def _fits(found: ModelMemory) -> str:
     """Returns the bytes of the weights, and which text fits beside them."""
-    whole = f"Its weights take {amount(found.weights[USUAL], 'B')} at 16 bits"
-    if not found.kept:
+    whole = f"Its weights take {amount(found.weights[USUAL_FORMAT], 'B')} at 16 bits"
+    if not found.cache_by_window:
         return f"{whole}, and {amount(found.weights['int4'], 'B')} at 4."
     parts = [_text(found, memory) for memory in MEMORIES]
     return f"{whole}: {'; '.join(parts)}."

@@ -6,7 +6,13 @@ from collections.abc import Sequence
 
 from ncd.answers.answer import Answer
 from ncd.answers.opened_files import File, joined, notebook_code, of_text
-from ncd.answers.plain_answer import answer_of, completed, config_answer, reading_of, refused
+from ncd.answers.plain_answer import (
+    answer_of,
+    config_answer,
+    reading_of,
+    refusal_answer,
+    with_findings,
+)
 from ncd.errors import NCDError
 from ncd.findings.reading.finding import LATE, LATE_SIZES, Finding
 from ncd.jobs.source_reading import reader
@@ -49,8 +55,8 @@ def ask(text: str, files: Sequence[File] = ()) -> Answer:
         else:
             plain = answer_of(whole, reader().read(whole))
     except NCDError as error:
-        plain = refused(whole, error)
-    return of_text(completed(plain, _findings(whole)), whole, text)
+        plain = refusal_answer(whole, error)
+    return of_text(with_findings(plain, _findings(whole)), whole, text)
 
 
 def _findings(text: str) -> tuple[Finding, ...]:

@@ -11,23 +11,24 @@ Messages = dict[str, tuple[str, str]]  # by a pattern: what it means, and what t
 _LIST = r"(?:torch\.Size\()?\[(?P<{}>[\d, ]*)\]\)?"
 
 
-def listed(name: str) -> str:
+def size_list_pattern(name: str) -> str:
     """Returns the pattern of a list of sizes."""
     return _LIST.format(name)
 
 
 LAYERS: Messages = {
     r"[Gg]iven groups=(?P<g>\d+), weight of size "
-    + listed("w")
+    + size_list_pattern("w")
     + r", expected input ?"
-    + listed("x")
+    + size_list_pattern("x")
     + r" to have (?P<c>\d+) channels, but got (?P<k>\d+)": (
         "The convolution takes {c} channels (its weight is [{w}]), but its input [{x}] has "
         "{k} in its channel dimension, the second.",
         "Look for its in_channels, which is to be {k}, or for an input whose channels stand "
         "last (permute(0, 3, 1, 2)) or are grey instead of coloured.",
     ),
-    r"Expected (?P<a>[\w ()-]+?) input to (?P<f>\w+), but got input of size: " + listed("x"): (
+    r"Expected (?P<a>[\w ()-]+?) input to (?P<f>\w+), but got input of size: "
+    + size_list_pattern("x"): (
         "{f} takes {a} arrays, such as batch, channels and sides, but its input is [{x}].",
         "Look for a missing batch (x.unsqueeze(0)), a missing channel (x.unsqueeze(1)), or a "
         "flatten that comes too early.",
@@ -37,7 +38,8 @@ LAYERS: Messages = {
         "Look for its kind, BatchNorm1d after a linear layer and BatchNorm2d after a "
         "convolution, or for a flatten.",
     ),
-    r"Expected more than 1 value per channel when training, got input size " + listed("x"): (
+    r"Expected more than 1 value per channel when training, got input size "
+    + size_list_pattern("x"): (
         "A batch norm that learns takes its mean over the batch, and its input [{x}] has one "
         "number in each channel.",
         "Look for a batch of 1 (drop_last=True in the loader), or call model.eval() before "
@@ -49,7 +51,7 @@ LAYERS: Messages = {
         " before it gives.",
     ),
     r"Given normalized_shape=\[(?P<n>[\d, ]+)\], expected input with shape \[(?P<w>[^\]]*)\], but "
-    r"got input of size ?" + listed("x"): (
+    r"got input of size ?" + size_list_pattern("x"): (
         "The layer norm works on last dimensions of [{n}], but its input is [{x}].",
         "Look for the number in nn.LayerNorm, which is the last size of its input, or for "
         "channels that stand second and are to be moved last.",
@@ -95,7 +97,7 @@ LAYERS: Messages = {
         "Look for its input_size, which is to be {b}, or for a step and a feature dimension "
         "that are swapped (batch_first=True takes batch, steps, features).",
     ),
-    r"Expected hidden(?:\[\d\])? size \((?P<a>[\d, ]+)\), got " + listed("b"): (
+    r"Expected hidden(?:\[\d\])? size \((?P<a>[\d, ]+)\), got " + size_list_pattern("b"): (
         "The recurrent layer takes a first state of ({a}): layers × directions, batch, "
         "features; but it is given [{b}].",
         "Look for the order of these sizes, and for batch_first, which does not turn the "
@@ -384,9 +386,9 @@ TRAINING: Messages = {
 }
 STATES: Messages = {
     r"size mismatch for (?P<n>[\w.]+): copying a param with shape "
-    + listed("a")
+    + size_list_pattern("a")
     + r" from checkpoint, the shape in current model is "
-    + listed("b"): (
+    + size_list_pattern("b"): (
         "The file holds {n} as [{a}], but the model has it as [{b}].",
         "Look for other sizes (mostly the number of classes), and leave this layer out of the"
         " file's dictionary.",
@@ -416,7 +418,7 @@ MESSAGES = tuple(  # the first one that is found in a text counts
 
 # --- Explains a pasted traceback or error message of torch: what its numbers are, what to look for
 
-CALLED = re.compile(r'File "(?P<file>[^"\n]+)", line (?P<line>\d+).*\n\s+(?P<code>\S.*)')
+TRACEBACK_LINE = re.compile(r'File "(?P<file>[^"\n]+)", line (?P<line>\d+).*\n\s+(?P<code>\S.*)')
 CELL = re.compile(r"^-+> *(?P<line>\d+) +(?P<code>\S.*)", re.M)  # of a notebook
 LIBRARIES = ("site-packages", "dist-packages", "/lib/python", "<frozen", "<__array_function__")
 NUMBER = re.compile(r"\d{4,}")
@@ -469,22 +471,22 @@ def first_words(message: str) -> str:
 def _meaning(text: str) -> tuple[str, str]:
     """Returns what a message means, and what to look for; empty for one that is not known."""
     flat = " ".join(text.split())
-    return _product(flat) or _listed(flat) or ("", "")
+    return _product(flat) or _message_meaning(flat) or ("", "")
 
 
-def _listed(text: str) -> tuple[str, str] | None:
+def _message_meaning(text: str) -> tuple[str, str] | None:
     """Returns what the first known message in a text means; the table's order decides."""
     for pattern, fact, search in MESSAGES:
         if found := pattern.search(text):
-            given = {name: _spelled(value or "") for name, value in found.groupdict().items()}
+            given = {name: _with_commas(value or "") for name, value in found.groupdict().items()}
             return fact.format(**given), search.format(**given)
     return None
 
 
-def _spelled(value: str) -> str:
+def _with_commas(value: str) -> str:
     """Returns a part of a message; a number of four digits or more has commas.
 
-    >>> _spelled("9216"), _spelled("[64, 1024]")
+    >>> _with_commas("9216"), _with_commas("[64, 1024]")
     ('9,216', '[64, 1,024]')
     """
     value = value if len(value) <= CODE else f"{value[:CODE]}…"
@@ -515,14 +517,15 @@ def _product(text: str) -> tuple[str, str] | None:
         )
     return (
         fact,
-        f"{search}either it becomes nn.Linear({width}, {gives}), or {_before(width, takes)}.",
+        f"{search}either it becomes nn.Linear({width}, {gives}), or "
+        f"{_width_mismatch_cause(width, takes)}.",
     )
 
 
-def _before(width: int, takes: int) -> str:
+def _width_mismatch_cause(width: int, takes: int) -> str:
     """Returns what may be wrong before a linear layer, by what a picture's sizes multiply to.
 
-    >>> _before(9216, 400)
+    >>> _width_mismatch_cause(9216, 400)
     'what stands before it has other sizes than was thought (9,216 = 256·6·6, 400 = 16·5·5)'
     """
     parts = [f"{n:,} = {found}" for n in (width, takes) if (found := _picture(n))]
@@ -544,7 +547,7 @@ def _picture(n: int) -> str:
 
 def _place(text: str) -> str:
     """Returns a sentence with the last line of a traceback that is the visitor's own."""
-    called = [one for one in CALLED.finditer(text) if not _is_library(one["file"])]
+    called = [one for one in TRACEBACK_LINE.finditer(text) if not _is_library(one["file"])]
     last = called[-1] if called else next(iter([*CELL.finditer(text)][-1:]), None)
     if last is None:
         return ""

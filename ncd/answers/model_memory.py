@@ -14,8 +14,8 @@ from ncd.ops import Pad
 from ncd.systems.language_models.model_parts import window_size
 
 WEIGHTS = ("float32", "bfloat16", "int8", "int4")  # the formats that are compared
-USUAL = "bfloat16"  # of weights, arrays and the cache
-MOST = 1 << 24  # tokens, and texts
+USUAL_FORMAT = "bfloat16"  # of weights, arrays and the cache
+MAX_COUNT = 1 << 24  # tokens, and texts
 
 
 @dataclass(frozen=True)
@@ -23,10 +23,10 @@ class ModelMemory:
     """The numbers from which the memory of a model at work follows.
 
     Args:
-        weights: The bytes of the weights in each format.
-        kept: The numbers that the cache keeps of a token, by the window of their layers; 0 for
+        weights: The bytes of the weights in each format. cache_by_window: The numbers that the
+        cache keeps of a token, by the window of their layers; 0 for
             layers that see the whole text.
-        made: The most numbers that an op takes and gives for each token.
+        activations_per_token: The most numbers that an op takes and gives for each token.
         states: The numbers that layers with a state keep of a text, however long it is.
 
     >>> small = ModelMemory({"bfloat16": 100}, {0: 4, 8: 2}, 3)
@@ -35,20 +35,24 @@ class ModelMemory:
     """
 
     weights: Mapping[str, int]
-    kept: Mapping[int, int]
-    made: int
+    cache_by_window: Mapping[int, int]
+    activations_per_token: int
     states: int = 0
 
-    def cache(self, tokens: int, texts: int = 1, format: str = USUAL) -> int:
+    def cache(self, tokens: int, texts: int = 1, format: str = USUAL_FORMAT) -> int:
         """Returns the bytes of the cache of some texts of so many tokens each."""
-        numbers = sum(n * min(tokens, window or tokens) for window, n in self.kept.items())
+        numbers = sum(
+            n * min(tokens, window or tokens) for window, n in self.cache_by_window.items()
+        )
         return in_bytes((numbers + self.states) * texts, format)
 
-    def activations(self, tokens: int, texts: int = 1, format: str = USUAL) -> int:
+    def activations(self, tokens: int, texts: int = 1, format: str = USUAL_FORMAT) -> int:
         """Returns the bytes of the arrays of the largest op while the texts are read."""
-        return in_bytes(self.made * tokens * texts, format)
+        return in_bytes(self.activations_per_token * tokens * texts, format)
 
-    def total(self, tokens: int, texts: int = 1, weights: str = USUAL, beside: str = USUAL) -> int:
+    def total(
+        self, tokens: int, texts: int = 1, weights: str = USUAL_FORMAT, beside: str = USUAL_FORMAT
+    ) -> int:
         """Returns the bytes of weights, cache and arrays together.
 
         Args:
@@ -61,13 +65,13 @@ class ModelMemory:
         return self.weights[weights] + held
 
     def longest(
-        self, memory: int, texts: int = 1, weights: str = USUAL, beside: str = USUAL
+        self, memory: int, texts: int = 1, weights: str = USUAL_FORMAT, beside: str = USUAL_FORMAT
     ) -> int:
         """Returns how many tokens each text can have in so many bytes; 0 if not one fits."""
         return _largest(lambda n: self.total(n, texts, weights, beside) <= memory)
 
     def most_texts(
-        self, memory: int, tokens: int, weights: str = USUAL, beside: str = USUAL
+        self, memory: int, tokens: int, weights: str = USUAL_FORMAT, beside: str = USUAL_FORMAT
     ) -> int:
         """Returns how many texts of so many tokens fit in so many bytes."""
         return _largest(lambda n: self.total(tokens, n, weights, beside) <= memory)
@@ -84,15 +88,16 @@ def model_memory(circuit: Circuit, cached: tuple[str, ...]) -> ModelMemory:
     (131072, 16060522496)
     """
     weights = {
-        name: cost_of(circuit, Formats(name, _beside(name))).weight_bytes for name in WEIGHTS
+        name: cost_of(circuit, Formats(name, _activation_format(name))).weight_bytes
+        for name in WEIGHTS
     }
     kept = kept_by_window(circuit, cached)
-    return ModelMemory(weights, kept, _made(circuit), kept_states(circuit))
+    return ModelMemory(weights, kept, _max_numbers_per_token(circuit), kept_states(circuit))
 
 
-def _beside(name: str) -> str:
+def _activation_format(name: str) -> str:
     """Returns the format of arrays beside weights of one."""
-    return name if name == "float32" else USUAL
+    return name if name == "float32" else USUAL_FORMAT
 
 
 def layer_windows(circuit: Circuit) -> tuple[int, ...]:
@@ -143,7 +148,7 @@ def _is_attention(cell: Cell) -> bool:
     return cell.op.role == "softmax" and cell.site.own_outputs[0][0].sequence
 
 
-def _made(circuit: Circuit) -> int:
+def _max_numbers_per_token(circuit: Circuit) -> int:
     """Returns the most numbers that an op takes and gives for each token.
 
     Tables of scores are left out, which a fused attention never holds, and so are the scores of
@@ -168,8 +173,8 @@ def _length(array: Array) -> int:
 
 
 def _largest(fits: Callable[[int], bool]) -> int:
-    """Returns the largest number up to ``MOST`` that fits, where smaller ones do too."""
-    low, high = 0, MOST + 1
+    """Returns the largest number up to ``MAX_COUNT`` that fits, where smaller ones do too."""
+    low, high = 0, MAX_COUNT + 1
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if fits(middle) else (low, middle)

@@ -79,12 +79,12 @@ def _without_imports(text: str, names: set[str]) -> str:
     for node in nodes:
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[-1] in names:
             last = node.end_lineno or node.lineno
-            new = "; ".join(_renamed(node)) or "pass"
+            new = "; ".join(_alias_assignments(node)) or "pass"
             lines[node.lineno - 1 : last] = [new, *[""] * (last - node.lineno)]
     return "\n".join(lines)
 
 
-def _renamed(node: ast.ImportFrom) -> Iterator[str]:
+def _alias_assignments(node: ast.ImportFrom) -> Iterator[str]:
     for alias in node.names:
         if alias.asname and alias.asname != alias.name:
             yield f"{alias.asname} = {alias.name}"
@@ -108,12 +108,12 @@ def _moved_cure(cure: Cure, before: int, text: str) -> Cure | None:
 # --- The text of files that somebody opens: sources, notebooks, and zip archives of them, as one
 
 MEMBERS, BYTES = 60, 4_000_000  # files of an archive, and bytes of all of them
-OUTSIDE = re.compile(r"(^|/)(setup|conftest|tests?|__init__|\..*|__macosx)(/|\.py$|_|$)", re.I)
+SKIPPED_PATH = re.compile(r"(^|/)(setup|conftest|tests?|__init__|\..*|__macosx)(/|\.py$|_|$)", re.I)
 IMPORT = re.compile(r"^\s*(?:from\s+\.*([\w.]*)\s+import|import\s+([\w.]+))", re.M)
 COMMAND = re.compile(r"^(\s*)([%!?].*)$", re.M)  # of a notebook's cell, which is no Python
 
 
-def opened(files: Sequence[tuple[str, bytes]]) -> str:
+def text_of_files(files: Sequence[tuple[str, bytes]]) -> str:
     """Returns the text of files: of several sources one text, each behind those that it imports.
 
     Args:
@@ -127,7 +127,7 @@ def opened(files: Sequence[tuple[str, bytes]]) -> str:
     Source: this project's own.
 
     >>> main = ("main.py", b"from parts import Block\\nBlock()")
-    >>> print(opened([main, ("parts.py", b"class Block: ...")]))
+    >>> print(text_of_files([main, ("parts.py", b"class Block: ...")]))
     class Block: ...
     pass
     Block()
@@ -135,7 +135,7 @@ def opened(files: Sequence[tuple[str, bytes]]) -> str:
     texts = [each for name, content in files for each in _texts(name, content)]
     if len(texts) < 2:
         return texts[0][1] if texts else ""
-    *others, (_, last) = _ordered(texts)
+    *others, (_, last) = _in_import_order(texts)
     return joined(last, others)
 
 
@@ -173,7 +173,8 @@ def _members(name: str, content: bytes) -> list[tuple[str, str]]:
             inside = [
                 one
                 for one in archive.infolist()
-                if one.filename.endswith((".py", ".ipynb")) and not OUTSIDE.search(one.filename)
+                if one.filename.endswith((".py", ".ipynb"))
+                and not SKIPPED_PATH.search(one.filename)
             ]
             size = sum(one.file_size for one in inside)
             if len(inside) > MEMBERS or size > BYTES:
@@ -192,7 +193,7 @@ def _members(name: str, content: bytes) -> list[tuple[str, str]]:
     return [each for path, data in read for each in _texts(path, data)]
 
 
-def _ordered(texts: list[tuple[str, str]]) -> list[tuple[str, str]]:
+def _in_import_order(texts: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """Returns sources, each behind those that it imports; those of a circle in their own order."""
     names: dict[str, tuple[str, str]] = {}
     for name, text in texts:

@@ -20,8 +20,8 @@ from ncd.read.recognise import MESSAGE, Reading, is_line, is_source, read_any
 # --- Usual sizes for the axes of a text that gives none
 
 USUAL, LONG = 16, 12  # the default sizes of an axis and of a sequence axis
-UNSIZED = 50  # the greatest number of axes that are given a default size
-SOLVED = 10_000  # ops of a text, times the axes of it that are given one: some seconds
+MAX_DEFAULT_SIZES = 50  # the greatest number of axes that are given a default size
+SOLVING_BUDGET = 10_000  # ops of a text, times the axes of it that are given one: some seconds
 
 
 def with_usual_sizes(term: Term) -> tuple[Term, dict[str, SizeWithKind], dict[str, SizeWithKind]]:
@@ -35,8 +35,10 @@ def with_usual_sizes(term: Term) -> tuple[Term, dict[str, SizeWithKind], dict[st
     Raises SizeError for a term whose sizes do not meet.
     """
     known, usual = _marks(term), dict[str, SizeWithKind]()
-    bare: Term = rewrite_axes(term, lambda axis: _bare(axis) if axis.name in known else axis)
-    for _ in range(min(UNSIZED, 1 + SOLVED // max(1, term.count))):
+    bare: Term = rewrite_axes(
+        term, lambda axis: _unsized_axis(axis) if axis.name in known else axis
+    )
+    for _ in range(min(MAX_DEFAULT_SIZES, 1 + SOLVING_BUDGET // max(1, term.count))):
         try:
             Axes(**known, **usual)(bare)
         except SizeError as error:
@@ -44,7 +46,7 @@ def with_usual_sizes(term: Term) -> tuple[Term, dict[str, SizeWithKind], dict[st
             found = name in known or name in usual
             if not name.isidentifier() or found or "has no size" not in error.fact:
                 raise
-            usual[name] = _usual(name, bare)
+            usual[name] = _default_size(name, bare)
         else:
             break
     return bare, known, usual
@@ -63,11 +65,11 @@ def _marks(term: Term) -> dict[str, SizeWithKind]:
     return {name: mark for name, mark in found.items() if name not in twice}
 
 
-def _bare(axis: Axis) -> Axis:
+def _unsized_axis(axis: Axis) -> Axis:
     return replace(axis, size=None, sequence=False, label="")
 
 
-def _usual(name: str, term: Term) -> SizeWithKind:
+def _default_size(name: str, term: Term) -> SizeWithKind:
     """Returns a default size for an axis without one."""
     sequences = {axis.name for axis in axes_in(term) if axis.sequence}
     return SizeWithKind(LONG, True) if name in sequences else SizeWithKind(USUAL)
@@ -143,7 +145,7 @@ def config_answer(text: str) -> Answer:
     return replace(found, sentence=sentence, costs=memory_sentences(model), assumed=model.notes)
 
 
-def refused(text: str, error: NCDError) -> Answer:
+def refusal_answer(text: str, error: NCDError) -> Answer:
     """Returns the answer to a text that cannot be read at all."""
     found = failure_of(error)
     return Answer(kind_of(text), None, (), sentence_of(found), findings=(found,))
@@ -164,7 +166,7 @@ def sentence_of(failure: Finding) -> str:
     return f"{', '.join(place)}: {failure.says}" if place else failure.says
 
 
-def completed(plain: Answer, findings: Sequence[Finding]) -> Answer:
+def with_findings(plain: Answer, findings: Sequence[Finding]) -> Answer:
     """Returns an answer with findings in the place of its own."""
     failures = [each for each in findings if each.kind == "failure"]
     own = plain.findings if not failures else ()  # the reading fails, so that something is wrong

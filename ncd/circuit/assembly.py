@@ -12,7 +12,7 @@ from ncd.errors import MismatchError
 from ncd.language.axes import NO_AXES, Axis, Signature, Type
 from ncd.language.blocks import Block, Equation
 from ncd.language.loops import Repeat, Scan
-from ncd.language.op import RESERVED, Op
+from ncd.language.op import RESERVED_NAMES, Op
 from ncd.language.terms import Beside, Id, Term, Then
 from ncd.language.torch_code import Size, TorchExpr
 from ncd.language.wire import Wire
@@ -59,19 +59,19 @@ class CircuitBuilder:
         self.open = False  # whether some axis has no size
         self.ops: dict[Op, Op] = {}  # the first of equal ones, so that they share their sites
 
-    def new(self, prefix: str) -> str:
+    def new_id(self, prefix: str) -> str:
         self.count[prefix] += 1
         return f"{prefix}{self.count[prefix] - 1}"
 
     def values(self, arrays: Type) -> Boundary:
-        return tuple([Value(self.new("v"), array) for array in arrays])
+        return tuple([Value(self.new_id("v"), array) for array in arrays])
 
     def unique(self, name: str, scope: tuple[str, ...]) -> str:
         """Returns the name with the first number that makes it unique within its scope."""
         if not name:
             return ""
         self.names[scope, name] += 1
-        count = self.names[scope, name] + (name in RESERVED)
+        count = self.names[scope, name] + (name in RESERVED_NAMES)
         return name if count == 1 else self.unique(f"{name}_{count}", scope)
 
     def record_occurrences(
@@ -83,14 +83,16 @@ class CircuitBuilder:
         are shared by the arrays of one group only.
         """
         reads = op.reads if op else NO_AXES
-        self.open = self.open or not (reads.sized and all(v.array.sized for v in state))
+        self.open = self.open or not (
+            reads.has_all_sizes and all(v.array.has_all_sizes for v in state)
+        )
         if not self.solving:
             return
         slots: dict[str, list[AxisOccurrence]] = {}
         for n, value in enumerate(state):
             for i, axis in enumerate(value.array):
                 foreign = groups and axis.name not in own[n].names
-                name = _apart(axis.name, groups[n], state) if foreign else axis.name
+                name = _unique_axis_name(axis.name, groups[n], state) if foreign else axis.name
                 slots.setdefault(name, []).append((value.id, i))
             if value.array.below:
                 slots.setdefault(value.array.below.name, []).append((value.id, "#"))
@@ -134,7 +136,7 @@ class CircuitBuilder:
         own = Type((*op.signature.dom, *op.signature.cod))
         self.record_occurrences((*inputs, *outputs), own, op, op.broadcasting.groups(op.signature))
         cell = Cell(
-            self.new("n"), op, site, inputs, outputs, name, around.fences, around.module_path,
+            self.new_id("n"), op, site, inputs, outputs, name, around.fences, around.module_path,
             around.run_count,
         )  # fmt: skip
         return CircuitBuffer([inputs, outputs], [[cell]])
@@ -155,7 +157,7 @@ class CircuitBuilder:
         self, term: Beside, inputs: Boundary, column: int, around: Surroundings
     ) -> CircuitBuffer:
         parts = [self.build(part, own, column, around) for part, own in term.inputs_by_part(inputs)]
-        return _beside(parts)
+        return _parallel_buffer(parts)
 
     def block(
         self, term: Block, inputs: Boundary, column: int, around: Surroundings
@@ -185,7 +187,7 @@ class CircuitBuilder:
         return strip
 
     def with_fence(self, around: Surroundings, scope: tuple[str, ...]) -> tuple[str, Surroundings]:
-        id = self.new("f")
+        id = self.new_id("f")
         return id, Surroundings((*around.fences, id), scope, around.run_count)
 
     def reserve(self) -> int:
@@ -290,11 +292,11 @@ class CircuitBuilder:
             parts.append(self.build(side, own, column + 1, around))
             used = used | self.names
         self.names = used
-        sides = _beside(parts)
+        sides = _parallel_buffer(parts)
         return CircuitBuffer([copy.states[0], *sides.states], [*copy.steps, *sides.steps])
 
 
-def _beside(parts: list[CircuitBuffer]) -> CircuitBuffer:
+def _parallel_buffer(parts: list[CircuitBuffer]) -> CircuitBuffer:
     length = max([len(part.steps) for part in parts])
     wide = [part.padded(length) for part in parts]
     states = [
@@ -311,7 +313,7 @@ def _with_types(state: Boundary, arrays: Type) -> Boundary:
     )
 
 
-def _apart(name: str, group: int, state: Boundary) -> str:
+def _unique_axis_name(name: str, group: int, state: Boundary) -> str:
     """Returns a name for an axis of one group of arrays, which no array has."""
     found = f"{name}/{group}"
     while any(found in value.array.names for value in state):
@@ -341,21 +343,21 @@ def check_shared(circuit: Circuit) -> None:
 def _layer(cell: Cell) -> object:
     """Returns everything that determines a layer, with its sizes as numbers."""
     initial = cell.initial_values
-    shapes = {name: (value.array.shape, value.learned) for name, value in initial.items()}
-    return type(cell.op), shapes, _plain(cell.layer)
+    shapes = {name: (value.array.shape, value.is_learned) for name, value in initial.items()}
+    return type(cell.op), shapes, _comparable_value(cell.layer)
 
 
 def _words(cell: Cell) -> str:
     """Returns the class of the op and the sizes of its weights, in words."""
-    arrays = [value.array for value in cell.initial_values.values() if value.learned]
+    arrays = [value.array for value in cell.initial_values.values() if value.is_learned]
     sizes = ", ".join("×".join(axis.size_text for axis in array) for array in arrays)
     return f"{type(cell.op).__name__} {sizes}".strip()
 
 
-def _plain(value: object) -> object:
+def _comparable_value(value: object) -> object:
     if isinstance(value, Size):
         return tuple(axis.numel for axis in value.axes)
     if isinstance(value, TorchExpr):
         parts = (getattr(value, f.name) for f in fields(value))  # type: ignore[arg-type]
-        return type(value), tuple(map(_plain, parts))
-    return tuple(map(_plain, value)) if isinstance(value, tuple) else value
+        return type(value), tuple(map(_comparable_value, parts))
+    return tuple(map(_comparable_value, value)) if isinstance(value, tuple) else value

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar
 from ncd.errors import UnknownNameError
 from ncd.language.axes import Array, Axis, Type
 from ncd.language.cached_property import lazy_property
-from ncd.language.number_formats import PLAIN_FORMATS, SHORT, Formats
+from ncd.language.number_formats import PLAIN_FORMATS, SHORT_NAMES, Formats
 from ncd.language.op import Glyph, InitialValue, Op, Site
 from ncd.language.terms import Term
 from ncd.language.torch_code import Arg, Call, TorchExpr
@@ -346,7 +346,7 @@ class Circuit:
         return self.cells_by_id[id]
 
     @lazy_property
-    def inside(self) -> dict[str, tuple[str, ...]]:
+    def cell_ids_by_fence(self) -> dict[str, tuple[str, ...]]:
         """The ids of the cells within each fence, also within inner ones, by the fence's id."""
         found: dict[str, list[str]] = {}
         for cell in self.cells:
@@ -415,7 +415,9 @@ def cast_formats(circuit: Circuit, formats: Formats) -> Mapping[str, str]:
         for value in cell.outputs:
             before[value.id] = came or {PLAIN_FORMATS}
     return {
-        id: SHORT[name] for id, name in every.items() if id in before and name not in before[id]
+        id: SHORT_NAMES[name]
+        for id, name in every.items()
+        if id in before and name not in before[id]
     }
 
 

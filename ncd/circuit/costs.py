@@ -19,12 +19,12 @@ from ncd.language.terms import Term
 from ncd.language.torch_code import Arg, Cast, Contract, Infix, Lookup, Position, TorchExpr
 
 FLOAT32 = Formats()
-COUNTED = (
+COUNTING_RULES = (
     "Of FLOPs a multiply and an add are two, and only products count: a softmax, a norm or a sum "
     "has 0. A real number is 4 bytes, a whole one 8."
 )
 BYTES = 4  # a float32
-WHOLE = 8  # an int64
+INTEGER_BYTES = 8  # an int64
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ def _is_one_hot(maker: Cell | None) -> bool:
     """Returns whether an op compares positions with those of an axis: it gives ones and zeros."""
     code = _code(maker)
     if isinstance(code, Cast):
-        code = code.on
+        code = code.operand
     return isinstance(code, Infix) and code.sign == "==" and isinstance(code.right, Position)
 
 
@@ -195,13 +195,13 @@ def _weight_bytes(cell: Cell, seen: set[str], formats: Formats) -> int:
         return 0
     seen.add(cell.path)
     return sum(
-        _stored(cell, value.array, formats, name)
+        _stored_bytes(cell, value.array, formats, name)
         for name, value in cell.initial_values.items()
-        if value.learned
+        if value.is_learned
     )
 
 
-def _stored(cell: Cell, array: Array, formats: Formats, name: str) -> int:
+def _stored_bytes(cell: Cell, array: Array, formats: Formats, name: str) -> int:
     if name == "bias" or len(array) < 2:
         return in_bytes(array.numel, formats.vector_format)
     scales = _channels(cell, array) if formats.weights.startswith("int") else 0
@@ -217,7 +217,7 @@ def _channels(cell: Cell, array: Array) -> int:
 
 def _op_cost(cell: Cell, seen: set[str], formats: Formats) -> OpCost:
     initial = own_parameters(cell, seen)
-    parameters = sum(value.array.numel for value in initial if value.learned)
+    parameters = sum(value.array.numel for value in initial if value.is_learned)
     own = (
         cell.memoised("made", new_array_bytes)
         if formats.is_float32
@@ -272,6 +272,8 @@ def new_array_bytes(cell: Cell, formats: Formats | None = None) -> int:
         pairs = zip(arrays, code, strict=True)
         arrays = [array for array, expr in pairs if not isinstance(expr, Arg)]
     return sum(
-        in_bytes(prod(array.shape), name) if array.below is None else WHOLE * prod(array.shape)
+        in_bytes(prod(array.shape), name)
+        if array.below is None
+        else INTEGER_BYTES * prod(array.shape)
         for array in arrays
     )

@@ -47,7 +47,7 @@ class _SizeWriter:
                 known = next(self.sizes)
                 key = (id(term), *((name, axis.size) for name, axis in known.items()))
                 return self.fill_memoised(
-                    key, lambda: rewrite_axes(term, lambda axis: _filled(axis, known))
+                    key, lambda: rewrite_axes(term, lambda axis: _sized_axis(axis, known))
                 )
             case Equation():
                 next(self.sizes)  # of the op that copies the inputs
@@ -74,7 +74,7 @@ class _SizeWriter:
         for _ in term.cod:
             next(self.sizes)
         known = next(self.sizes)
-        along = Array(_filled(axis, known) for axis in term.axis)
+        along = Array(_sized_axis(axis, known) for axis in term.axis)
         return Scan(body, along, term.name, term.states)
 
 
@@ -82,13 +82,13 @@ def _terms(value: Any) -> bool:
     return isinstance(value, tuple) and bool(value) and isinstance(value[0], Term)
 
 
-def _filled(axis: Axis, known: Sizes) -> Axis:
+def _sized_axis(axis: Axis, known: Sizes) -> Axis:
     if axis.size is None and axis.name in known:
         return replace(axis, size=known[axis.name].size)
     return axis
 
 
-def _placed(term: Term, solving: bool = True) -> tuple[CircuitBuilder, Circuit]:
+def _build_circuit(term: Term, solving: bool = True) -> tuple[CircuitBuilder, Circuit]:
     builder = CircuitBuilder(solving)
     strip = builder.build(term, builder.values(term.dom), 0, Surroundings())
     return builder, strip.circuit(term, builder.fences)
@@ -101,7 +101,7 @@ SizeRules = Mapping[
 
 def _solve_sizes(term: Term, rules: SizeRules = MappingProxyType({})) -> Circuit:
     """Returns the circuit with all sizes that can be solved for."""
-    builder, circuit = _placed(term)
+    builder, circuit = _build_circuit(term)
     if not builder.open:
         check_shared(circuit)
         return circuit
@@ -120,7 +120,7 @@ def _solve_sizes(term: Term, rules: SizeRules = MappingProxyType({})) -> Circuit
     written: Term = _SizeWriter(sizes).fill_sizes(term)
     if written == term:
         return circuit
-    builder, circuit = _placed(written, solving=False)
+    builder, circuit = _build_circuit(written, solving=False)
     if not builder.open:
         check_shared(circuit)
     return circuit
@@ -157,7 +157,7 @@ def elaborate(term: Term) -> Circuit:
     check_term(term, "elaborate")
     known = term.__dict__.get("_circuit")
     made: Circuit | None = known and known()
-    return _elaborated(term) if made is None else made
+    return _cached_circuit(term) if made is None else made
 
 
 def needed_sizes(term: Term, sizes: Mapping[str, Axis], first: Iterable[str]) -> set[str]:
@@ -169,11 +169,11 @@ def needed_sizes(term: Term, sizes: Mapping[str, Axis], first: Iterable[str]) ->
 
     Raises SizeError or MismatchError where two sizes do not fit.
     """
-    builder, _ = _placed(term)
+    builder, _ = _build_circuit(term)
     return undetermined_names([*builder.places], sizes, first)
 
 
-_elaborated = lru_cache(maxsize=256)(_solve_sizes)
+_cached_circuit = lru_cache(maxsize=256)(_solve_sizes)
 
 
 class Axes:
@@ -204,12 +204,12 @@ class Axes:
     def __call__(self, sketch: Term) -> Term:
         check_term(sketch, "Axes")
         try:
-            return circuit_of(sketch, self.sizes, lambda: self._solved(sketch)).term
+            return circuit_of(sketch, self.sizes, lambda: self._sized_circuit(sketch)).term
         except NCDError as error:
             error.sketch = error.sketch or sketch
             raise
 
-    def _solved(self, sketch: Term) -> Circuit:
+    def _sized_circuit(self, sketch: Term) -> Circuit:
         term: Term = _assign_sizes(sketch, self.sizes)
         rules = self._rules()
         circuit = _solve_sizes(term, rules) if rules else elaborate(term)

@@ -103,14 +103,17 @@ class GlobalScope:
         self.free = {*formulas, *solved.axes, *solved.ambiguous}
         self.made: dict[int, Any] = {}  # terms and values, by the ids of the old ones
         self.sited: dict[tuple[int, int], tuple[Op, Site]] = {}  # by the old ones' ids
-        self.placed = self.written = self.stated = AxisRewriter(self._placed)
+        self.placed = self.written = self.stated = AxisRewriter(self._array_axis)
         if self.free:
-            self.written, self.stated = AxisRewriter(self._written), AxisRewriter(self._stated)
+            self.written, self.stated = (
+                AxisRewriter(self._pattern_axis),
+                AxisRewriter(self._block_type_axis),
+            )
 
     def is_open(self, axis: Axis) -> bool:
         return axis.size is None and axis.name in self.free
 
-    def _placed(self, axis: Axis) -> Axis:
+    def _array_axis(self, axis: Axis) -> Axis:
         if axis.size is None and axis.name in self.solved:
             found = self.solved[axis.name]
             return replace(axis, size=found.size, sequence=axis.sequence or found.sequence)
@@ -119,14 +122,14 @@ class GlobalScope:
             raise SizeError(f"the size of {axis.name} must be solved for")
         return found
 
-    def _written(self, axis: Axis) -> Axis:
-        found = self._placed(axis)
+    def _pattern_axis(self, axis: Axis) -> Axis:
+        found = self._array_axis(axis)
         return replace(axis, size=found.size) if axis.name in self.solved else found
 
-    def _stated(self, axis: Axis) -> Axis:
+    def _block_type_axis(self, axis: Axis) -> Axis:
         if not self.is_open(axis):
             return self.placed.axis(axis)
-        return replace(self._placed(axis), size=None) if axis.name in self.formulas else axis
+        return replace(self._array_axis(axis), size=None) if axis.name in self.formulas else axis
 
 
 class LocalScope:
@@ -140,8 +143,8 @@ class LocalScope:
         self.outer, self.names = outer, names
         self.made: dict[int, Any] = {}  # terms and values, by the ids of the old ones
         self.sited: dict[tuple[int, int], tuple[Op, Site]] = {}  # by the old ones' ids
-        self.placed, self.written = AxisRewriter(self._placed), AxisRewriter(self._written)
-        self.stated = AxisRewriter(self._stated)
+        self.placed, self.written = AxisRewriter(self._array_axis), AxisRewriter(self._pattern_axis)
+        self.stated = AxisRewriter(self._block_type_axis)
 
     def is_open(self, axis: Axis) -> bool:
         own = axis.name in self.names
@@ -156,19 +159,19 @@ class LocalScope:
             raise SizeError(f"the size of {axis.name} must be solved for")
         return found
 
-    def _placed(self, axis: Axis) -> Axis:
+    def _array_axis(self, axis: Axis) -> Axis:
         if axis.name not in self.names:
             return self.outer.placed.axis(axis)
         around = self._outer_axis(axis)
         sequence, label = axis.sequence or around.sequence, around.label or axis.label
         return replace(axis, size=around.size, sequence=sequence, label=label)
 
-    def _written(self, axis: Axis) -> Axis:
+    def _pattern_axis(self, axis: Axis) -> Axis:
         if axis.name not in self.names:
             return self.outer.written.axis(axis)
         return replace(axis, size=self._outer_axis(axis).size)
 
-    def _stated(self, axis: Axis) -> Axis:
+    def _block_type_axis(self, axis: Axis) -> Axis:
         if axis.name not in self.names:
             return self.outer.stated.axis(axis)
         if axis.size is not None:
@@ -250,7 +253,8 @@ class Resizer:
             return True
         op: Op = self._with_fields(cell.op, self._fields(cell.op, scope, scope.stated), scope)
         return not all(
-            array.sized for array in op.infer_outputs(type_of(self._state(cell.inputs, scope)))
+            array.has_all_sizes
+            for array in op.infer_outputs(type_of(self._state(cell.inputs, scope)))
         )
 
     def _scope(self, unit: Cell | Loop) -> Scope:
@@ -454,27 +458,27 @@ def type_of(state: Boundary) -> Type:
 
 # --- Resizing: the circuit of a term at other sizes, from its circuit without sizes
 
-Given = Mapping[str, int | str | SizeWithKind]
+SizeArguments = Mapping[str, int | str | SizeWithKind]
 
 
 class UnsizedCircuit(NamedTuple):
     """A term without sizes as a circuit, its places, and the names of its axes in all of it.
 
-    ``stated`` are the names that have a size in the term; ``has_conflicting_sizes`` tells whether
-    one of them has none or another one elsewhere, or is local; ``nested`` whether there are scans
-    or local names.
+    ``sized_names`` are the names that have a size in the term; ``has_conflicting_sizes`` tells
+    whether one of them has none or another one elsewhere, or is local; ``has_nested_scopes``
+    whether there are scans or local names.
     """
 
     circuit: Circuit
     places: tuple[SizeConstraint, ...]
     names: set[str]
-    stated: set[str]
+    sized_names: set[str]
     has_conflicting_sizes: bool
-    nested: bool
+    has_nested_scopes: bool
 
 
 _CIRCUITS: LRUCache[Any, Circuit] = LRUCache(256)  # by the sketch and its sizes
-_PLACED: LRUCache[Term, UnsizedCircuit | None] = LRUCache(64)
+_UNSIZED_CIRCUITS: LRUCache[Term, UnsizedCircuit | None] = LRUCache(64)
 _LOCK = Lock()
 
 
@@ -482,10 +486,10 @@ def clear_caches() -> None:
     """Empties the caches, so that the next circuit is placed from the start."""
     with _LOCK:
         _CIRCUITS.clear()
-        _PLACED.clear()
+        _UNSIZED_CIRCUITS.clear()
 
 
-def circuit_of(sketch: Term, given: Given, solve: Callable[[], Circuit]) -> Circuit:
+def circuit_of(sketch: Term, given: SizeArguments, solve: Callable[[], Circuit]) -> Circuit:
     """Returns the circuit of a term at these sizes, from ``solve`` where resizing cannot do it."""
     found = _split_arguments(given)
     if found is None:
@@ -496,7 +500,7 @@ def circuit_of(sketch: Term, given: Given, solve: Callable[[], Circuit]) -> Circ
         known = _CIRCUITS.get(key)
     if known is not None:
         return known
-    before = _placed(sketch)
+    before = _unsized_circuit(sketch)
     circuit = before and _resized(before, sizes, formulas)
     circuit = circuit or solve()
     with _LOCK:
@@ -504,11 +508,11 @@ def circuit_of(sketch: Term, given: Given, solve: Callable[[], Circuit]) -> Circ
     return circuit
 
 
-def _placed(sketch: Term) -> UnsizedCircuit | None:
+def _unsized_circuit(sketch: Term) -> UnsizedCircuit | None:
     """Returns the circuit of an unsized term; None if it cannot be placed without sizes."""
     with _LOCK:
-        if sketch in _PLACED:
-            return _PLACED[sketch]
+        if sketch in _UNSIZED_CIRCUITS:
+            return _UNSIZED_CIRCUITS[sketch]
     found: UnsizedCircuit | None = None
     with suppress(NCDError):
         builder = CircuitBuilder()
@@ -516,7 +520,7 @@ def _placed(sketch: Term) -> UnsizedCircuit | None:
         circuit = strip.circuit(sketch, builder.fences)
         found = _summarise(circuit, tuple(builder.places))
     with _LOCK:
-        _PLACED[sketch] = found
+        _UNSIZED_CIRCUITS[sketch] = found
     return found
 
 
@@ -534,7 +538,7 @@ def _summarise(circuit: Circuit, places: tuple[SizeConstraint, ...]) -> UnsizedC
     return UnsizedCircuit(circuit, places, known, stated, mixed, nested)
 
 
-def _split_arguments(given: Given) -> tuple[dict[str, SizeWithKind], dict[str, str]] | None:
+def _split_arguments(given: SizeArguments) -> tuple[dict[str, SizeWithKind], dict[str, str]] | None:
     """Returns all sizes as numbers, and the formulas; None if a size cannot be computed."""
     marks = {n: v if isinstance(v, SizeWithKind) else SizeWithKind(v) for n, v in given.items()}
     formulas = {name: mark.size for name, mark in marks.items() if isinstance(mark.size, str)}
@@ -544,18 +548,18 @@ def _split_arguments(given: Given) -> tuple[dict[str, SizeWithKind], dict[str, s
         )
         for name, text in formulas.items():
             SizeFormula(name, parse(text)).solve(sizes)
-        return {n: replace(m, size=_known(sizes[n])) for n, m in marks.items()}, formulas
+        return {n: replace(m, size=_known_size(sizes[n])) for n, m in marks.items()}, formulas
     except (NCDError, KeyError):
         return None  # the solver reports it
 
 
-def _known(axis: Axis) -> Size:
+def _known_size(axis: Axis) -> Size:
     if axis.size is None:
         raise SizeError(f"axis {axis.name} has no size")
     return axis.size
 
 
-def _solved(placed: UnsizedCircuit, sizes: Sizes) -> SizeSolution:
+def _size_solution(placed: UnsizedCircuit, sizes: Sizes) -> SizeSolution:
     """Returns what follows for the names that are not given."""
     if placed.names <= sizes.keys():
         return SizeSolution({})
@@ -587,11 +591,11 @@ def _resized(placed: UnsizedCircuit, sizes: Sizes, formulas: Collection[str]) ->
 
     Sizes in the term may contradict what follows for other names: then it is solved.
     """
-    follows = placed.nested or not placed.names <= sizes.keys()
-    if follows and (placed.has_conflicting_sizes or placed.stated & sizes.keys()):
+    follows = placed.has_nested_scopes or not placed.names <= sizes.keys()
+    if follows and (placed.has_conflicting_sizes or placed.sized_names & sizes.keys()):
         return None
     try:
-        found = Resizer(sizes, formulas, _solved(placed, sizes)).circuit(placed.circuit)
+        found = Resizer(sizes, formulas, _size_solution(placed, sizes)).circuit(placed.circuit)
         check_shared(found)
     except NCDError:
         return None

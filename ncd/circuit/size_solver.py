@@ -218,7 +218,7 @@ def _propagate(
         i = queue.popleft()
         waiting.discard(i)
         place = places[i]
-        found[i] = _bound(place, known)
+        found[i] = _known_binding(place, known)
         for name, axis in found[i].items():
             for slot in place.slots.get(name, ()) if axis.size is not None else ():
                 if slot not in known:
@@ -228,7 +228,7 @@ def _propagate(
                     waiting.update(more)
 
 
-def _bound(place: SizeConstraint, known: Mapping[AxisOccurrence, Axis]) -> Binding:
+def _known_binding(place: SizeConstraint, known: Mapping[AxisOccurrence, Axis]) -> Binding:
     """Returns what is known so far of the names of a place."""
     binding = Binding()
     try:
@@ -238,7 +238,7 @@ def _bound(place: SizeConstraint, known: Mapping[AxisOccurrence, Axis]) -> Bindi
             for slot in slots:
                 found = known.get(slot)
                 if found is not None and binding.get(name) is not found:
-                    binding.unify(_without_sizes(name), _called(found, name))
+                    binding.unify(_without_sizes(name), _renamed_axis(found, name))
         if place.op is not None:
             place.op.solve(binding)
     except NCDError as error:
@@ -252,7 +252,7 @@ def _without_sizes(name: str) -> Axis:
     return Axis(name)
 
 
-def _called(axis: Axis, name: str) -> Axis:
+def _renamed_axis(axis: Axis, name: str) -> Axis:
     return axis if axis.name == name else replace(axis, name=name)
 
 
@@ -274,5 +274,7 @@ def _by_name(
                     sizes[meant].add(axis.size)
                     axes[meant] = axis
     return {
-        slot: _called(axes[meant], name) for slot, name, meant in unknown if len(sizes[meant]) == 1
+        slot: _renamed_axis(axes[meant], name)
+        for slot, name, meant in unknown
+        if len(sizes[meant]) == 1
     }

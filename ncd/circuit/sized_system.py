@@ -44,14 +44,14 @@ class ParametricTerm:
     """The sizes of a term, their values, and the function from values to the term.
 
     ``fixed_names`` are the names of the settings that stay as they are, such as an index;
-    ``renamed`` are names that axes had in older links, with those that they have now.
+    ``renamed_axes`` are names that axes had in older links, with those that they have now.
     """
 
     sizes: tuple[SizeRange, ...]
     settings: Mapping[str, int]
     build: Callable[[Mapping[str, int]], Term]
     fixed_names: tuple[str, ...] = ()
-    renamed: Mapping[str, str] = field(default_factory=dict)
+    renamed_axes: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def traceable(self) -> tuple[str, ...]:
@@ -76,22 +76,22 @@ def parametric_term(term: Term, circuit: Circuit) -> ParametricTerm:
     settings = {name: size for name, size in sizes.items() if isinstance(size, int)}
     for name in list(settings) if len(settings) <= AXES else ():
         if _follows(term, name, settings[name]):
-            term = _at(term, {name: None})
+            term = _with_sizes(term, {name: None})
             del settings[name]
     ranges = tuple(SizeRange(name, 1, max(16, 2 * now)) for name, now in settings.items())
-    return ParametricTerm(ranges, settings, lambda given: _at(term, given))
+    return ParametricTerm(ranges, settings, lambda given: _with_sizes(term, given))
 
 
 def _follows(term: Term, name: str, size: int) -> bool:
     """Returns whether the size of an axis is solved from those of the others."""
     try:
-        circuit = elaborate(_at(term, {name: None}))
+        circuit = elaborate(_with_sizes(term, {name: None}))
     except NCDError:
         return False
     return all(axis.size == size for axis in circuit.axes if axis.name == name)
 
 
-def _at(term: Term, given: Mapping[str, int | None]) -> Term:
+def _with_sizes(term: Term, given: Mapping[str, int | None]) -> Term:
     def sized(axis: Axis) -> Axis:
         if axis.size is None or axis.name not in given:
             return axis

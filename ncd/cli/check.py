@@ -1,8 +1,8 @@
 """The command `check`: every system and op through every view.
 
-``STATIC`` and ``RUNNING`` are the hand-written lists; the latter run the term, and ``SAMPLED`` are
-for samples of ops. A check returns nothing if all is well, and otherwise a sentence; anything it
-raises is a failure too.
+``STATIC`` and ``RUNNING`` are the hand-written lists; the latter run the term, and ``SAMPLE_VIEWS``
+are for samples of ops. A check returns nothing if all is well, and otherwise a sentence; anything
+it raises is a failure too.
 
 At a setting that the guard refuses to run, a system goes through the views that need no run. In a
 checkout, the tests of systems and ops that are named run as well.
@@ -32,7 +32,7 @@ from ncd.errors import LimitError
 from ncd.explain.autograd_dag import LEVELS
 from ncd.explain.autograd_dag import autograd as graph
 from ncd.explain.equation_proof import prove
-from ncd.installation import bundled
+from ncd.installation import package_path
 from ncd.language.arguments import Labels
 from ncd.language.axes import Type
 from ncd.language.blocks import Equation
@@ -241,7 +241,7 @@ def autograd(case: Case) -> str | None:
         return None
     dag = graph(case.module, *case.inputs)
     for level in LEVELS:
-        shown = dag.at(level)
+        shown = dag.at_level(level)
         if not shown.nodes or not shown.edges:
             return f"level {level}: the graph is empty"
         ids = {node.id for node in shown.nodes}
@@ -265,15 +265,17 @@ def texts(case: Case) -> str | None:
 View = Callable[[Case], str | None]
 STATIC: tuple[View, ...] = (types, text, json, circuit, drawing, source)
 RUNNING: tuple[View, ...] = (cost, forward, backward, attention, equation, autograd)
-SAMPLED: tuple[View, ...] = (texts, cost, autograd)
+SAMPLE_VIEWS: tuple[View, ...] = (texts, cost, autograd)
 
 
 # --- The checks of a system's entry: its knobs, its page, and its picture in ``assets/diagrams``
 
 LONGEST = 60  # lines of a page
 PARTS = ("LEAD", "WHY", "render_page")  # the names in a page's file
-APART = re.compile(  # the compression of fonts differs by version, and the term is not drawn
-    r"<style>.*?</style>|<metadata>.*?</metadata>", re.S
+UNCOMPARED_PARTS = (
+    re.compile(  # the compression of fonts differs by version, and the term is not drawn
+        r"<style>.*?</style>|<metadata>.*?</metadata>", re.S
+    )
 )
 
 
@@ -283,7 +285,7 @@ def knobs(case: Case) -> str | None:
     for knob in entry.knobs:
         if knob.is_size and knob.most is None and not knob.below:
             two = knob.min, knob.legal(knob.min + knob.step)
-            ends = (entry.within({**entry.settings({}), knob.name: n}) for n in two)
+            ends = (entry.with_clamped_indexes({**entry.settings({}), knob.name: n}) for n in two)
             few, many = (len(elaborate(entry.build(**end)).cells) for end in ends)
             if many > few:
                 return f"knob {knob.name} adds ops, but has no largest value: say most=48 in it"
@@ -294,9 +296,9 @@ def page(case: Case) -> str | None:
     """The system has a page, which is short, introduces it, and shows it."""
     entry = _entry(case)
     file = entry_page.file(entry)
-    if not bundled(file).is_file():
+    if not package_path(file).is_file():
         return f"there is no file {file}"
-    text = bundled(file).read_text(encoding="utf-8")
+    text = package_path(file).read_text(encoding="utf-8")
     lines = len(text.splitlines())
     if lines > LONGEST:
         return f"{file} has {lines} lines, at most {LONGEST} can be"
@@ -311,10 +313,10 @@ def picture(case: Case) -> str | None:
     """The picture in ``assets/diagrams`` is the drawing at the defaults of the knobs."""
     entry = _entry(case)
     file = f"assets/diagrams/{entry.name}.svg"
-    path = bundled(file)
+    path = package_path(file)
     stored = path.read_text(encoding="utf-8") if path.is_file() else ""
     fresh = draw(case.term, **case.look).svg()
-    if APART.sub("", stored).strip() == APART.sub("", fresh).strip():
+    if UNCOMPARED_PARTS.sub("", stored).strip() == UNCOMPARED_PARTS.sub("", fresh).strip():
         return None
     what = "is not its drawing" if stored else "is missing"
     return f"{file} {what}: write it with python -m ncd render {entry.name} -o {file}"
@@ -326,7 +328,7 @@ def _entry(case: Case) -> Entry:
     return case.entry
 
 
-STORED: tuple[View, ...] = (knobs, page, picture)
+STORED_VIEWS: tuple[View, ...] = (knobs, page, picture)
 
 
 # --- The command ``check``: systems at every knob's ends and samples of ops, through every view
@@ -343,7 +345,7 @@ def extreme_settings(entry: Entry) -> Iterator[dict[str, int]]:
         every += [{**default, knob.name: end} for end in (knob.min, last[knob.name])]
     every += [{knob.name: knob.min for knob in entry.knobs}, last]
     every += [entry.settings(preset.knobs) for preset in entry.presets]
-    fitting = (tuple(entry.within(knobs).items()) for knobs in every)
+    fitting = (tuple(entry.with_clamped_indexes(knobs).items()) for knobs in every)
     yield from (dict(pairs) for pairs in dict.fromkeys(fitting))
 
 
@@ -425,7 +427,7 @@ def _settings(
 
     for knobs in every:
         where = f"{entry.name} at {', '.join(f'{k} = {v}' for k, v in knobs.items())}"
-        stored = STORED if knobs == entry.settings({}) else ()
+        stored = STORED_VIEWS if knobs == entry.settings({}) else ()
         yield CheckedTerm(entry.name, where, partial(make, knobs), (*STATIC, *stored), RUNNING)
 
 
@@ -434,7 +436,7 @@ def _samples(op: type[Op], seed: int, device: str) -> Iterator[CheckedTerm]:
         return Case(Then(Id(Type.parse(sample.dom)), sample.op), seed, device)
 
     for sample in op.examples():
-        where, views = f"{sample.op!r} on ({sample.dom})", (*STATIC, *SAMPLED)
+        where, views = f"{sample.op!r} on ({sample.dom})", (*STATIC, *SAMPLE_VIEWS)
         yield CheckedTerm(op.__name__, where, partial(make, sample), views)
 
 
@@ -442,7 +444,7 @@ def _check(item: CheckedTerm, report: Report) -> None:
     report.settings += 1
     try:
         case = item.make()
-        refused = _refused(case)
+        refused = _refusal_reason(case)
     except Exception as error:
         report.failures.append(f"{item.where}: build: {_words(error)}")
         return
@@ -458,7 +460,7 @@ def _check(item: CheckedTerm, report: Report) -> None:
             report.failures.append(f"{item.where}: {view.__name__}: {fault}")
 
 
-def _refused(case: Case) -> str:
+def _refusal_reason(case: Case) -> str:
     """Returns the guard's reason not to run a case; empty if it may run."""
     try:
         guard(case.circuit)

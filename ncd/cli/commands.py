@@ -10,12 +10,13 @@ from typing import Any
 
 import ncd
 from ncd.circuit.circuit import Circuit, Loop
-from ncd.circuit.costs import COUNTED, Cost, OpCost, remarks
+from ncd.circuit.costs import COUNTING_RULES, Cost, OpCost, remarks
 from ncd.cli.crowd import check_address
 from ncd.cli.output import (
     FILES,
     STDOUT,
     ProgressBar,
+    cell_text,
     circuit_data,
     cost_data,
     entry_data,
@@ -28,7 +29,6 @@ from ncd.cli.output import (
     report_beside,
     sizes_text,
     term_data,
-    worded,
     write,
 )
 from ncd.errors import ParseError
@@ -57,7 +57,7 @@ def list_(args: argparse.Namespace) -> int:
 
 
 def show(args: argparse.Namespace) -> int:
-    entry, knobs, term = _chosen(args)
+    entry, knobs, term = _build_system(args)
     formats = ncd.Formats(args.weights, args.activations, args.cache, entry.cached)
     circuit, cost = ncd.elaborate(term), ncd.cost(term, formats)
     if args.json:
@@ -74,7 +74,7 @@ def show(args: argparse.Namespace) -> int:
         ops.append((op.node, op.label, f"{site.inputs} → {site.outputs}", *_counts(op)))
     print()
     print_table([*ops, ("", "total", "", *_counts(cost))], right={3, 4, 5})
-    for remark in (COUNTED, *remarks(circuit, cost)):
+    for remark in (COUNTING_RULES, *remarks(circuit, cost)):
         print(f"\n{remark}")
     print(f"\nweights in {formats.weights} take {cost.weight_bytes:,} bytes")
     if entry.cached:
@@ -88,17 +88,17 @@ def render(args: argparse.Namespace) -> int:
     kind = file_kind(args.output, FILES, args.to)
     if args.picture and kind != ".tex":
         raise ParseError(f"--picture is of a .tex file, not of a {kind}", cure="-o FILE.tex")
-    entry, knobs, term = _chosen(args)
+    entry, knobs, term = _build_system(args)
     args.title, args.facts = entry.title, entry_facts(entry, knobs)
     args.notes = {} if args.plain else entry.callouts(knobs)
     args.width = entry.width if args.width is None else args.width
     args.bands, args.cells = args.bands or entry.bands, args.cells or entry.cells
     data = FILES[kind](term, args)
     write(args.output, data)
-    return _written(args, len(data))
+    return _report_file(args, len(data))
 
 
-def _written(args: argparse.Namespace, size: int) -> int:
+def _report_file(args: argparse.Namespace, size: int) -> int:
     if args.json:
         return print_json({"file": args.output, "bytes": size})
     if args.output != STDOUT:
@@ -109,13 +109,13 @@ def _written(args: argparse.Namespace, size: int) -> int:
 def source(args: argparse.Namespace) -> int:
     if args.output:
         file_kind(args.output, (".py",))
-    entry, knobs, term = _chosen(args)
+    entry, knobs, term = _build_system(args)
     text = ncd.source(term, name=entry.identifier, einops=args.einops)
     if args.json and not args.output:
         return print_json({"name": entry.name, "knobs": knobs, "source": text})
     data = f"{text.rstrip()}\n".encode()
     write(args.output or STDOUT, data)
-    return _written(args, len(data)) if args.output else 0
+    return _report_file(args, len(data)) if args.output else 0
 
 
 def run(args: argparse.Namespace) -> int:
@@ -123,7 +123,7 @@ def run(args: argparse.Namespace) -> int:
     from ncd.run.measurement import one_run
 
     exact()
-    entry, knobs, term = _chosen(args)
+    entry, knobs, term = _build_system(args)
     data = {"name": entry.name, "knobs": knobs, **one_run(term, args.seed, args.device)}
     if args.json:
         print_json(data)
@@ -185,7 +185,7 @@ def train(args: argparse.Namespace) -> int:
         file_kind(args.output, (".safetensors",))
     import torch
 
-    from ncd.systems.training.trained_weights import written
+    from ncd.systems.training.trained_weights import write_weights as written
     from ncd.systems.training.training_loop import TaskTraining as Fit
 
     torch.set_num_threads(1)  # so that the numbers are those of the page
@@ -207,15 +207,15 @@ def train(args: argparse.Namespace) -> int:
         note = {"system": fit.name, "seed": str(args.seed), "steps": str(now.step)}
         write(args.output, written(fit.module, note))
         data["file"] = args.output
-    return _trained(data, args)
+    return _report_training(data, args)
 
 
-def _trained(data: Mapping[str, Any], args: argparse.Namespace) -> int:
+def _report_training(data: Mapping[str, Any], args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(data, ensure_ascii=False))
         return 0
     with report_beside(args.output):
-        print_table([(name, worded(value)) for name, value in data.items()])
+        print_table([(name, cell_text(value)) for name, value in data.items()])
     return 0
 
 
@@ -234,7 +234,8 @@ def serve(args: argparse.Namespace) -> int:
 
 
 def site(args: argparse.Namespace) -> int:
-    from ncd.site.site_files import chosen, write_site
+    from ncd.site.site_files import selected_entries as chosen
+    from ncd.site.site_files import write_site
 
     entries = chosen(args.names)
     try:
@@ -258,7 +259,7 @@ def crowd(args: argparse.Namespace) -> int:
 # --- what the commands share ---------------------------------------------------------------------
 
 
-def _chosen(args: argparse.Namespace) -> tuple[Entry, dict[str, int], Term]:
+def _build_system(args: argparse.Namespace) -> tuple[Entry, dict[str, int], Term]:
     entry = ncd.catalogue[args.name]
     knobs = _settings(entry, args)
     return entry, knobs, entry.build(**knobs)
@@ -311,7 +312,7 @@ CONFIG = "hf:"  # before the file of a published configuration
 
 
 def import_(args: argparse.Namespace) -> int:
-    if args.module.startswith(CONFIG) and not args.inputs and (text := _known(args.module)):
+    if args.module.startswith(CONFIG) and not args.inputs and (text := _config_text(args.module)):
         model = read_config(text)
         term = model.system(**model.sizes)
         _write(term, model.title, args)
@@ -334,7 +335,7 @@ def import_(args: argparse.Namespace) -> int:
     return 1 if found.failure else 0
 
 
-def _known(place: str) -> str:
+def _config_text(place: str) -> str:
     """Returns the text of a configuration whose model has a term here, or an empty text."""
     try:
         text = Path(place.removeprefix(CONFIG)).read_text()
@@ -360,7 +361,7 @@ def _report(term: Term, data: Mapping[str, Any], args: argparse.Namespace) -> No
         return
     with report_beside(args.output):
         print(f"{term.dom.spec} -> {term.cod.spec}")
-        rows: list[tuple[object, ...]] = [(name, worded(value)) for name, value in data.items()]
+        rows: list[tuple[object, ...]] = [(name, cell_text(value)) for name, value in data.items()]
         hidden = ("dom", "cod", "boxes", "notes", "findings")
         print_table([row for row in rows if row[0] not in hidden])
         if boxes := data.get("boxes"):

@@ -75,7 +75,7 @@ def check_address(host: str, port: int) -> None:
 CADDY = "caddy"
 RULES = Path(__file__).with_name("Caddyfile")
 DRAIN = "5"  # seconds that an ending process still serves, until the proxy has noticed
-NEW = 2, 8  # the version of Caddy from which it knows all of RULES
+MIN_CADDY_VERSION = 2, 8  # the version of Caddy from which it knows all of RULES
 NEWER = re.compile(r" \{\n\s*fallback least_conn\n\s*\}|\n\s*health_fails \d+")  # in RULES
 PATIENCE = 120.0  # seconds until a process must have answered once
 FAREWELL = 10.0  # seconds until all processes must have ended
@@ -100,29 +100,29 @@ class ServerProcess:
 
     number: int
     port: int
-    around: Mapping[str, str]
+    extra_environment: Mapping[str, str]
     counts: MutableSequence[int]
     began: float = 0.0
-    short: int = 0
-    lost: bool = False
+    short_run_count: int = 0
+    is_lost: bool = False
     running: BaseProcess = field(init=False)
 
     def start(self) -> None:
         """Starts it; raises CrowdError if it has ended immediately too often."""
         if self.began and time.monotonic() < self.began + SHORT:
-            self.short += 1
+            self.short_run_count += 1
         else:
-            self.short = 0
-        if self.short >= TRIES:
+            self.short_run_count = 0
+        if self.short_run_count >= TRIES:
             raise CrowdError(f"the process at port {self.port} ends whenever it is started")
         self.began = time.monotonic()
         self.counts[self.number] = AWAY
-        given = (self.port, self.around, self.counts, self.number)
+        given = (self.port, self.extra_environment, self.counts, self.number)
         self.running = CONTEXT.Process(target=_serve, args=given)
         self.running.start()
 
     @property
-    def ready(self) -> bool:
+    def is_ready(self) -> bool:
         """Returns whether it accepts visitors."""
         return self.counts[self.number] != AWAY and answers("127.0.0.1", self.port)
 
@@ -194,10 +194,10 @@ def _watch(processes: list[ServerProcess], proxy: subprocess.Popen[bytes]) -> No
         for process in processes:
             if (code := process.running.exitcode) is not None:
                 process.start()
-                process.lost = True
+                process.is_lost = True
                 print(f"The process at port {process.port} has ended ({code}).", flush=True)
-            elif process.lost and process.ready:
-                process.lost = False
+            elif process.is_lost and process.is_ready:
+                process.is_lost = False
                 _share(processes)
 
 
@@ -218,7 +218,7 @@ def answers(host: str, port: int) -> bool:
 
 def _await(processes: list[ServerProcess]) -> None:
     end = time.monotonic() + PATIENCE
-    while not all(process.ready for process in processes):
+    while not all(process.is_ready for process in processes):
         for process in processes:
             if process.running.exitcode is not None:
                 raise CrowdError(f"the process at port {process.port} did not start")
@@ -257,7 +257,7 @@ def caddyfile(version: str) -> str:
     """
     text = RULES.read_text()
     found = re.match(r"v?(\d+)\.(\d+)", version)
-    new = not found or tuple(map(int, found.groups())) >= NEW
+    new = not found or tuple(map(int, found.groups())) >= MIN_CADDY_VERSION
     return text if new else NEWER.sub("", text)
 
 

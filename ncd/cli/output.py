@@ -107,10 +107,10 @@ def print_table(rows: Sequence[Sequence[object]], right: Collection[int] = ()) -
         print("  ".join(padded).rstrip())
 
 
-def worded(value: object) -> str:
+def cell_text(value: object) -> str:
     """Returns a value as the text of a table cell.
 
-    >>> worded({"h": 8, "k": 64}), worded(0.123456)
+    >>> cell_text({"h": 8, "k": 64}), cell_text(0.123456)
     ('h 8, k 64', '0.1235')
     """
     if isinstance(value, Mapping):
@@ -134,10 +134,10 @@ class ProgressBar:
             return
         filled = 30 * done // total
         bar = "█" * filled + "·" * (30 - filled)
-        text = f"{bar} {done}/{total} {what}{self._left(done, total)}" if done < total else ""
+        text = f"{bar} {done}/{total} {what}{self._time_left(done, total)}" if done < total else ""
         print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
 
-    def _left(self, done: int, total: int) -> str:
+    def _time_left(self, done: int, total: int) -> str:
         if not done:
             return ""
         seconds = (self.clock() - self.begun) * (total - done) / done
@@ -267,10 +267,10 @@ def package_facts() -> dict[str, Any]:
 
 def _drawing(term: Term, args: argparse.Namespace) -> ncd.Drawing:
     look = {name: getattr(args, name) for name in LOOK}
-    return ncd.draw(term, folded=_folded(term, args), width=args.width or None, **look)
+    return ncd.draw(term, folded=_collapsed_titles(term, args), width=args.width or None, **look)
 
 
-def _folded(term: Term, args: argparse.Namespace) -> Sequence[str] | Literal["auto"]:
+def _collapsed_titles(term: Term, args: argparse.Namespace) -> Sequence[str] | Literal["auto"]:
     """Returns the titles of the blocks to collapse."""
     titles = dict.fromkeys(fence.title for fence in ncd.elaborate(term).fences if fence.title)
     for name in args.folded:

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 
 from ncd.installation import ROOT
 
-DONE = re.compile(r"\[ *(\d+)%\]")
+PROGRESS_PERCENT = re.compile(r"\[ *(\d+)%\]")
 COUNT = re.compile(r"(\d+) (?:passed|failed|error)")
 
 
@@ -29,7 +29,7 @@ def run(names: Sequence[str], progress: Callable[[int, int, str], None]) -> tupl
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as process:
         for line in process.stdout or ():
-            if found := DONE.search(line):
+            if found := PROGRESS_PERCENT.search(line):
                 progress(int(found[1]), 100, "tests")
             failed += [line.strip()] if line.startswith(("FAILED", "ERROR")) else []
             count, last = sum(map(int, COUNT.findall(line))), line.strip() or last

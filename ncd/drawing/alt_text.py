@@ -27,7 +27,9 @@ def describe(circuit: Circuit, names: Mapping[str, str] | None = None) -> tuple[
     """
     ins, outs = (", ".join(str(v.array) for v in s) for s in (circuit.inputs, circuit.outputs))
     names = array_names(circuit) if names is None else names
-    steps = _DescriptionWriter(circuit, names).of(circuit.units, 0) or "Nothing is done."
+    steps = (
+        _DescriptionWriter(circuit, names).describe_units(circuit.units, 0) or "Nothing is done."
+    )
     return _title(circuit), f"From ({ins}) to ({outs}). {steps}"
 
 
@@ -47,7 +49,7 @@ class _DescriptionWriter:
         self.fences = {fence.id: fence for fence in circuit.fences}
         self.names = names
 
-    def of(self, units: Iterable[Unit], depth: int) -> str:
+    def describe_units(self, units: Iterable[Unit], depth: int) -> str:
         """Describes everything ``depth`` fences deep in sentences; consecutive ops share one."""
         parts: dict[str, list[Unit]] = {}
         for n, unit in enumerate(units):
@@ -68,7 +70,7 @@ class _DescriptionWriter:
         """Describes a block or a loop; its title also closes it if it contains blocks."""
         if isinstance(inside[0], Loop) and key not in self.fences:
             return self.loop(inside[0])
-        text = self.of(inside, depth + 1)
+        text = self.describe_units(inside, depth + 1)
         title = plain_text(self.fences[key].title.strip())
         if not title:
             return text
@@ -79,7 +81,7 @@ class _DescriptionWriter:
     def loop(self, loop: Loop) -> str:
         body = loop.bodies[0]
         depth = len(loop.fences) + 1
-        text = self.of(body.units, depth)
+        text = self.describe_units(body.units, depth)
         if loop.kind == "scan":
             return f"At each position of {loop.axis}. {text} End of what is done at each position."
         return f"Repeated {len(loop.bodies)} times. {text} End of what is repeated."

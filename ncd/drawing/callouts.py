@@ -52,7 +52,7 @@ class CalloutTarget:
     box: Rectangle
     role: str = "note"
     fence: bool = False
-    lit: tuple[Outline | Dot, ...] = ()
+    highlight: tuple[Outline | Dot, ...] = ()
     words: str = ""
 
 
@@ -63,7 +63,7 @@ def find_target(drawing: Drawing, circuit: Circuit, name: str) -> CalloutTarget 
     """
     if axis := AXIS.fullmatch(name):
         if not any(one.name == axis[1] for one in circuit.axes):
-            raise _unknown(circuit, name)
+            raise _unknown_part_error(circuit, name)
         return _path(drawing, circuit, axis[1])
     fences = {fence.id: fence for fence in drawing.fences}
     glyphs = {glyph.node: glyph for glyph in drawing.glyphs}
@@ -74,21 +74,21 @@ def find_target(drawing: Drawing, circuit: Circuit, name: str) -> CalloutTarget 
             return CalloutTarget(id, fences[id].box, _colour(fences[id].role), True)
         if box := _names(drawing, id):
             return _arrays(drawing, [id]) or CalloutTarget(id, box)
-    several = [id for one in name.split(", ") for id in _named(circuit, one)]
+    several = [id for one in name.split(", ") for id in _part_ids(circuit, one)]
     if "," in name and (found := _arrays(drawing, several)):
         return found
     if PLACE.fullmatch(name) or _hidden(circuit, name):
         return None
-    raise _unknown(circuit, name)
+    raise _unknown_part_error(circuit, name)
 
 
 def _hidden(circuit: Circuit, names: str) -> bool:
     """Returns whether all names are those of arrays, which lie in a collapsed block."""
-    every = (_named(circuit, one) for one in names.split(", "))
+    every = (_part_ids(circuit, one) for one in names.split(", "))
     return all(any(id in circuit.values for id in ids) for ids in every)
 
 
-def _unknown(circuit: Circuit, part: str) -> UnknownNameError:
+def _unknown_part_error(circuit: Circuit, part: str) -> UnknownNameError:
     known = [*(c.name for c in circuit.cells), *(f.title for f in circuit.fences)]
     near = near_name(part, [name for name in known if name])
     cure = near or "the name of an op, the title of a block, or an id"
@@ -101,14 +101,16 @@ def _colour(role: str) -> str:
 
 def _op(drawing: Drawing, glyph: DrawnGlyph) -> CalloutTarget:
     """Returns an op in the colour of the block that it fills, or highlighted in yellow."""
-    box = Rectangle.around(glyph.ink or (glyph.hit_box,))
+    box = Rectangle.union(glyph.ink or (glyph.hit_box,))
     alike = [fence.box for fence in drawing.fences if fence.role == glyph.role]
     if any(fence.meets(box) for fence in alike):
         return CalloutTarget(glyph.node, box, _colour(glyph.role))
     if glyph.node.startswith("f") or glyph.role == "note":  # a box of its own
         return CalloutTarget(glyph.node, box)
-    field = Outline(rectangle(box.grown(style.LIT)), "note")
-    return CalloutTarget(glyph.node, box.grown(style.LIT), lit=(field,))  # the glyph has its words
+    field = Outline(rectangle(box.grown(style.HIGHLIGHT_ROOM)), "note")
+    return CalloutTarget(
+        glyph.node, box.grown(style.HIGHLIGHT_ROOM), highlight=(field,)
+    )  # the glyph has its words
 
 
 # Arrays and axes ---------------------------------------------------------------------------------
@@ -120,11 +122,11 @@ def _arrays(drawing: Drawing, ids: Sequence[str]) -> CalloutTarget | None:
     if not boxes:
         return None
     last = max(boxes, key=lambda id: boxes[id].y1)
-    around = Rectangle.around(boxes.values())
+    around = Rectangle.union(boxes.values())
     aligned = around.width < 1.5 * max(box.width for box in boxes.values())
-    lit = [box.grown(style.LIT) for box in ([around] if aligned else boxes.values())]
+    lit = [box.grown(style.HIGHLIGHT_ROOM) for box in ([around] if aligned else boxes.values())]
     band = tuple(Outline(rectangle(box), "data") for box in lit)
-    return CalloutTarget(last, boxes[last].grown(style.LIT), "data", lit=band)
+    return CalloutTarget(last, boxes[last].grown(style.HIGHLIGHT_ROOM), "data", highlight=band)
 
 
 def _names(drawing: Drawing, array: str) -> Rectangle | None:
@@ -132,7 +134,7 @@ def _names(drawing: Drawing, array: str) -> Rectangle | None:
     boxes = [text.box for text in drawing.labels if text.array == array]
     left = min((box.x0 for box in boxes), default=0.0)
     near = [box for box in boxes if box.x0 < left + style.AXIS_GAP]
-    return Rectangle.around(near) if near else None
+    return Rectangle.union(near) if near else None
 
 
 def _path(drawing: Drawing, circuit: Circuit, axis: str) -> CalloutTarget | None:
@@ -149,22 +151,22 @@ def _path(drawing: Drawing, circuit: Circuit, axis: str) -> CalloutTarget | None
         for item in glyph.items
         if isinstance(item, Dot) and any(_meets(item.center, wire) for wire in wires)
     ]
-    if not dots and _inside(drawing, circuit, axis):
+    if not dots and _is_axis_collapsed(drawing, circuit, axis):
         return None
     end = max(dots, default=wires[-1].path[0].a)
-    half = style.LIT + style.DOUBLE / 2 * wires[0].double
-    lit = [Outline(ribbon(path, half), "note") for path in _chained(wires)]
-    halos = [Dot(dot, style.DOT + style.LIT, "note") for dot in dots]
+    half = style.HIGHLIGHT_ROOM + style.DOUBLE / 2 * wires[0].double
+    lit = [Outline(ribbon(path, half), "note") for path in _continuous_paths(wires)]
+    halos = [Dot(dot, style.DOT + style.HIGHLIGHT_ROOM, "note") for dot in dots]
     owner = next((g.node for g in drawing.glyphs for i in g.items if _is_dot(i, end)), "")
     return CalloutTarget(
         owner or wires[-1].array,
-        Rectangle.at(end, style.DOT + style.LIT),
-        lit=(*lit, *halos),
+        Rectangle.from_center(end, style.DOT + style.HIGHLIGHT_ROOM),
+        highlight=(*lit, *halos),
         words=f"the path of axis {axis}",
     )
 
 
-def _inside(drawing: Drawing, circuit: Circuit, axis: str) -> bool:
+def _is_axis_collapsed(drawing: Drawing, circuit: Circuit, axis: str) -> bool:
     """Returns whether an op in a collapsed block has arrays with an axis."""
     hidden = {id for glyph in drawing.glyphs for id in glyph.cells}
     cells = (cell for cell in circuit.cells if cell.id in hidden)
@@ -173,21 +175,21 @@ def _inside(drawing: Drawing, circuit: Circuit, axis: str) -> bool:
     )
 
 
-def _chained(wires: Sequence[DrawnWire]) -> list[Path]:
+def _continuous_paths(wires: Sequence[DrawnWire]) -> list[Path]:
     """Returns the paths of the wires, those that continue each other as one."""
     found: list[Path] = []
     for wire in sorted(wires, key=lambda wire: wire.path[0].a.x):
-        before = next((p for p in found if _near(p[-1].d, wire.path[0].a)), ())
+        before = next((p for p in found if _is_near(p[-1].d, wire.path[0].a)), ())
         found = [path for path in found if path is not before] + [(*before, *wire.path)]
     return found
 
 
-def _near(a: Point, b: Point) -> bool:
+def _is_near(a: Point, b: Point) -> bool:
     return abs(a.x - b.x) + abs(a.y - b.y) < 1.0
 
 
 def _meets(point: Point, wire: DrawnWire) -> bool:
-    return _near(point, wire.path[0].a) or _near(point, wire.path[-1].d)
+    return _is_near(point, wire.path[0].a) or _is_near(point, wire.path[-1].d)
 
 
 def _is_dot(item: object, center: Point) -> bool:
@@ -201,7 +203,7 @@ def _ids(drawing: Drawing, circuit: Circuit, part: str) -> Iterator[str]:
     """Yields the ids under which a part may be drawn: its own, then boxes around it."""
     hidden = {cell: glyph.node for glyph in drawing.glyphs for cell in glyph.cells}
     parents = {fence.id: fence.parent for fence in circuit.fences}
-    named = list(_named(circuit, part))
+    named = list(_part_ids(circuit, part))
     yield from named
     yield from (
         g.node
@@ -214,7 +216,7 @@ def _ids(drawing: Drawing, circuit: Circuit, part: str) -> Iterator[str]:
             yield id
 
 
-def _named(circuit: Circuit, part: str) -> Iterator[str]:
+def _part_ids(circuit: Circuit, part: str) -> Iterator[str]:
     yield part
     yield from (f.id for f in circuit.fences if f.title == part)
     yield from (loop.id for loop in circuit.loops if loop.name == part)
@@ -231,7 +233,7 @@ WIRE, COVER = 18.0, 1000.0  # costs: a wire crossed, a sign covered
 WIDER, HIGHER, OVER = 0.3, 1.2, 6.0  # costs of each unit by which the drawing or the page grows
 SHAPES = (1.0, 1.4, 1.8)  # widths of a callout that are tried, as multiples of a compact one
 SIGN = 12.0  # around the corner of a block, where the page has a sign to collapse it
-TRIED = 80  # places that are tried along both sides of a large drawing
+MAX_PLACES = 80  # places that are tried along both sides of a large drawing
 
 
 def with_callouts(
@@ -258,18 +260,18 @@ def with_callouts(
     """
     for part, text in notes.items():
         if part and (found := find_target(drawing, circuit, part)):
-            if found.lit:
-                lit = Annotation("path", found.lit, found.words, found.id, behind=True)
+            if found.highlight:
+                lit = Annotation("path", found.highlight, found.words, found.id, behind=True)
                 drawing = replace(drawing, extras=(*drawing.extras, lit))
-            drawing = _with(drawing, _callout(drawing, found, text, width or inf))
+            drawing = _with_annotation(drawing, _callout(drawing, found, text, width or inf))
     for part, text in notes.items():
         if not part:
-            drawing = _with(drawing, _legend(drawing, text))
+            drawing = _with_annotation(drawing, _legend(drawing, text))
     return drawing
 
 
-def _with(drawing: Drawing, note: Annotation) -> Drawing:
-    box = Rectangle.around([drawing.box, note.box.grown(style.MARGIN)])
+def _with_annotation(drawing: Drawing, note: Annotation) -> Drawing:
+    box = Rectangle.union([drawing.box, note.box.grown(style.MARGIN)])
     return replace(drawing, box=box, extras=(*drawing.extras, note))
 
 
@@ -312,7 +314,7 @@ def _callout(drawing: Drawing, found: CalloutTarget, text: str, width: float) ->
         if cost < lowest or not lines:
             lowest, box, lines = cost, place, wrapped
     outline = Outline(_pointing(box, around.tip(box)), found.role)
-    under = around.crossed(box) > 0  # a pointer lies below the wires that it crosses
+    under = around.crossing_cost(box) > 0  # a pointer lies below the wires that it crosses
     return Annotation("note", (outline, *_texts(lines, box)), plain_text(text), found.id, under)
 
 
@@ -362,14 +364,14 @@ class _CalloutPlacer:
                 break
             box = Rectangle(*places[at].tolist())
             cost = float(growth[at]) + self.reach(box)
-            if cost < lowest and (cost := cost + self.crossed(box)) < lowest:
+            if cost < lowest and (cost := cost + self.crossing_cost(box)) < lowest:
                 found, lowest = box, cost
         return lowest, found
 
     def places(self, wide: float, tall: float) -> NDArray[np.float64]:
         """Returns the places where a callout covers nothing, inside and beside the drawing."""
         page, gap = self.drawing.box.grown(-style.MARGIN), style.CALLOUT_GAP
-        step = max(style.CALLOUT_STEP, (page.width + page.height) / TRIED)
+        step = max(style.CALLOUT_STEP, (page.width + page.height) / MAX_PLACES)
         xs = _steps(page.x0 - gap - wide, page.x1 + gap, step)
         ys = _steps(page.y0 - gap - tall, page.y1 + gap, step)
         found = []
@@ -414,11 +416,11 @@ class _CalloutPlacer:
         base = _base(box, tip)
         return hypot(tip.x - base.x, tip.y - base.y)
 
-    def crossed(self, box: Rectangle) -> float:
+    def crossing_cost(self, box: Rectangle) -> float:
         """Returns the cost of everything that the pointer of a place crosses."""
         tip = self.tip(box)
         x, y = _base(box, tip)
-        near = Rectangle.of((tip, Point(x, y))).grown(2.0 + style.CALLOUT_BASE)
+        near = Rectangle.from_points((tip, Point(x, y))).grown(2.0 + style.CALLOUT_BASE)
         x0, y0, x1, y1 = self.in_the_way
         met = (x0 < near.x1) & (x1 > near.x0) & (y0 < near.y1) & (y1 > near.y0)
         if not met.any():
@@ -441,8 +443,10 @@ def _shares(count: int) -> NDArray[np.float64]:
 def _strip(path: Path) -> Iterator[Rectangle]:
     """Yields small boxes along a wire."""
     for curve in path:
-        points = [curve.a, curve.d] if curve.is_horizontal else [curve.at(n / 8) for n in range(9)]
-        yield from (Rectangle.of(pair).grown(1.0) for pair in pairwise(points))
+        points = (
+            [curve.a, curve.d] if curve.is_horizontal else [curve.point_at(n / 8) for n in range(9)]
+        )
+        yield from (Rectangle.from_points(pair).grown(1.0) for pair in pairwise(points))
 
 
 def _steps(start: float, stop: float, step: float) -> NDArray[np.float64]:

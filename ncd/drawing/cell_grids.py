@@ -52,7 +52,7 @@ def dependency_slices(circuit: Circuit) -> Mapping[str, Slice]:
     {'v1': (2, None), 'v0': (2, None)}
     """
     if circuit.loops:
-        return {value.id: (None,) * len(value.array) for value in _all(circuit)}
+        return {value.id: (None,) * len(value.array) for value in _inputs_and_outputs(circuit)}
     over = _passing(circuit)
     found: dict[str, Slice] = {
         value.id: tuple(
@@ -62,13 +62,13 @@ def dependency_slices(circuit: Circuit) -> Mapping[str, Slice]:
         for value in circuit.outputs
     }
     for cell in reversed(circuit.cells):
-        for value, needs in zip(cell.inputs, _needed(cell, found), strict=True):
+        for value, needs in zip(cell.inputs, _input_slices(cell, found), strict=True):
             before = found.get(value.id)
-            found[value.id] = needs if before is None else _both(before, needs)
+            found[value.id] = needs if before is None else _slice_union(before, needs)
     return found
 
 
-def _all(circuit: Circuit) -> tuple[Value, ...]:
+def _inputs_and_outputs(circuit: Circuit) -> tuple[Value, ...]:
     return (*circuit.inputs, *circuit.outputs)
 
 
@@ -105,7 +105,7 @@ def _passing(circuit: Circuit) -> Mapping[tuple[str, int], bool]:
     return found
 
 
-def _needed(cell: Cell, found: Mapping[str, Slice]) -> list[Slice]:
+def _input_slices(cell: Cell, found: Mapping[str, Slice]) -> list[Slice]:
     """Returns the slice of each input that the slices of the outputs depend on."""
     outs = [at for value in cell.outputs for at in found[value.id]]
     at: dict[int, int | None] = {}
@@ -139,7 +139,7 @@ def _wires(values: tuple[Value, ...]) -> list[tuple[str, int]]:
     return [(value.id, i) for value in values for i in range(len(value.array))]
 
 
-def _both(a: Slice, b: Slice) -> Slice:
+def _slice_union(a: Slice, b: Slice) -> Slice:
     return tuple(x if x == y else None for x, y in zip(a, b, strict=True))
 
 
@@ -162,7 +162,7 @@ def sweep(drawing: DrawingData, a: Point, b: Point, bottom: float) -> tuple[Path
             break
     t = _neck(curve)
     shaft = Curve(*(Point(*point) for point in splitCubicAtT(*curve, t)[0]))
-    return ribbon((shaft,), style.TOUCH_WAY / 2), polygon(list(_head(curve.at(t), curve.d)))
+    return ribbon((shaft,), style.TOUCH_WAY / 2), polygon(list(_head(curve.point_at(t), curve.d)))
 
 
 def _swung(a: Point, b: Point, bottom: float, reach: float) -> Curve:
@@ -173,11 +173,15 @@ def _swung(a: Point, b: Point, bottom: float, reach: float) -> Curve:
 
 def _boxes(curve: Curve) -> Iterator[Rectangle]:
     for n in range(48):
-        yield Rectangle.of([curve.at(n / 48), curve.at((n + 1) / 48)]).grown(style.TOUCH_ROOM)
+        yield Rectangle.from_points([curve.point_at(n / 48), curve.point_at((n + 1) / 48)]).grown(
+            style.TOUCH_ROOM
+        )
 
 
 def _solid(drawing: DrawingData) -> list[Rectangle]:
-    wires = [Rectangle.of([c.a, c.d]).grown(1.0) for wire in drawing.wires for c in wire.path]
+    wires = [
+        Rectangle.from_points([c.a, c.d]).grown(1.0) for wire in drawing.wires for c in wire.path
+    ]
     inks = [box for glyph in drawing.glyphs for box in glyph.ink]
     return [*wires, *inks, *(text.box for text in drawing.labels)]
 
@@ -185,7 +189,10 @@ def _solid(drawing: DrawingData) -> list[Rectangle]:
 def _neck(curve: Curve) -> float:
     """Returns the parameter at which the head begins."""
     end, t = curve.d, 1.0
-    while t > 0.5 and hypot(end.x - curve.at(t).x, end.y - curve.at(t).y) < style.TOUCH_HEAD:
+    while (
+        t > 0.5
+        and hypot(end.x - curve.point_at(t).x, end.y - curve.point_at(t).y) < style.TOUCH_HEAD
+    ):
         t -= 0.005
     return t
 
@@ -220,14 +227,14 @@ def with_cell_grids(drawing: Drawing, circuit: Circuit) -> Drawing:
     needs = dependency_slices(circuit)
     shown = any(at is not None for id in needs for at in needs[id])
     paints = broadcast_axis_colours(circuit)
-    before = _stacked(drawing, circuit.inputs, "left", needs if shown else {}, paints)
-    after = _stacked(drawing, circuit.outputs, "right", needs if shown else {}, paints)
+    before = _stacked_grids(drawing, circuit.inputs, "left", needs if shown else {}, paints)
+    after = _stacked_grids(drawing, circuit.outputs, "right", needs if shown else {}, paints)
     extras = [grid.extra() for grid in (*before, *after)]
-    body = Rectangle.around([drawing.box, *(extra.box for extra in extras)])
+    body = Rectangle.union([drawing.box, *(extra.box for extra in extras)])
     if shown and before and len(after) == 1:  # several outputs depend on several arrays
         bottom, letter = body.y1 - style.MARGIN, _letter(circuit)
         extras.append(_arrow(drawing, before[-1], after[0], bottom, letter))
-    box = Rectangle.around([drawing.box, *(extra.box.grown(style.MARGIN) for extra in extras)])
+    box = Rectangle.union([drawing.box, *(extra.box.grown(style.MARGIN) for extra in extras)])
     return replace(drawing, box=box, extras=(*_lifts(drawing, paints), *drawing.extras, *extras))
 
 
@@ -265,7 +272,7 @@ def _letter(circuit: Circuit) -> str:
 # Where grids stand --------------------------------------------------------------------------------
 
 
-def _stacked(
+def _stacked_grids(
     drawing: Drawing,
     values: Sequence[Value],
     side: Side,
@@ -277,14 +284,14 @@ def _stacked(
     for value in values:
         rows = _rows(drawing.wires, value.id, side)
         grid = _CellRows(value.id, value.array, needs.get(value.id, (None,) * len(value.array)))
-        grid.blue, grid.last, grid.paints = value.id in needs, side == "right", paints
+        grid.blue, grid.is_on_right, grid.paints = value.id in needs, side == "right", paints
         middle = (min(rows) + max(rows)) / 2 if rows else (drawing.box.y0 + drawing.box.y1) / 2
-        grid.y = max(middle - grid.tall / 2, below + style.CELLS_GAP + grid.over)
-        below = grid.y + grid.tall
+        grid.y = max(middle - grid.grid_height / 2, below + style.CELLS_GAP + grid.height_above)
+        below = grid.y + grid.grid_height
         grids.append(grid)
     page = drawing.box.grown(style.CELLS_ROOM - style.MARGIN)
     for grid in grids:
-        grid.x = page.x0 - grid.wide if side == "left" else page.x1 + style.RULER_TICK
+        grid.x = page.x0 - grid.grid_width if side == "left" else page.x1 + style.RULER_TICK
     return grids
 
 
@@ -299,21 +306,26 @@ class _CellRows:
 
     id: str
     axes: Sequence[Axis]
-    at: Slice
+    used_slice: Slice
     blue: bool = False
-    last: bool = False
+    is_on_right: bool = False
     paints: Mapping[str, str] = field(default_factory=dict)
     x: float = 0.0
     y: float = 0.0
     items: list[Outline | Text] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        slots = [_slots(axis.numel, at) for axis, at in zip(self.axes, self.at, strict=True)]
+        slots = [
+            _slots(axis.numel, at) for axis, at in zip(self.axes, self.used_slice, strict=True)
+        ]
         some: list[int | None] = [0]
         slabs, self.rows, self.columns = ([some] * 3 + slots)[-3:]
         self.slabs = slabs[: style.SLAB[1]]
-        if len(self.axes) == 3 and self.at[0] is not None:
-            self.slabs = [self.at[0], *(slot for slot in self.slabs if slot != self.at[0])]
+        if len(self.axes) == 3 and self.used_slice[0] is not None:
+            self.slabs = [
+                self.used_slice[0],
+                *(slot for slot in self.slabs if slot != self.used_slice[0]),
+            ]
 
     @property
     def shift(self) -> float:
@@ -321,20 +333,20 @@ class _CellRows:
         return style.SLAB[0] * (len(self.slabs) - 1)
 
     @property
-    def wide(self) -> float:
+    def grid_width(self) -> float:
         return style.CELL * len(self.columns) + self.shift
 
     @property
-    def tall(self) -> float:
+    def grid_height(self) -> float:
         return style.CELL * len(self.rows)
 
     @property
-    def over(self) -> float:
+    def height_above(self) -> float:
         """The height of its ruler and of the slabs behind."""
         return self.shift + style.RULER_TICK + style.NAME
 
     @property
-    def beside(self) -> float:
+    def ruler_width(self) -> float:
         """The width of the ruler at its left."""
         labels = [self.label(axis).width for axis in self.axes[:-1]]
         return max(labels, default=0.0) + 2 * style.RULER_TEXT + style.RULER
@@ -362,7 +374,7 @@ class _CellRows:
 
     def has(self, row: int | None, column: int | None) -> bool:
         """Returns whether a cell belongs to the slice."""
-        wanted = (None, None, *self.at)[-2:]
+        wanted = (None, None, *self.used_slice)[-2:]
         return all(at is None or at == slot for at, slot in zip(wanted, (row, column), strict=True))
 
     def dots(self, box: Rectangle, paint: str) -> None:
@@ -376,7 +388,7 @@ class _CellRows:
         x0, y0 = self.x, self.y
         if not axes:
             return
-        x1, y1 = x0 + self.wide - self.shift, y0 + self.tall
+        x1, y1 = x0 + self.grid_width - self.shift, y0 + self.grid_height
         paint = self.paint(axes[-1])
         self.bar(Rectangle(x0 - half, y0 - half, x1 + half, y0 + half), paint)
         self.bar(Rectangle(x1 - half, y0 - tick, x1 + half, y0 + tick), paint)
@@ -387,7 +399,7 @@ class _CellRows:
             self.bar(Rectangle(x0 - tick, y1 - half, x0 + tick, y1 + half), paint)
             label = self.label(axes[-2])
             x = x0 - half - style.RULER_TEXT - label.width
-            if self.last:  # the arrow comes from the left
+            if self.is_on_right:  # the arrow comes from the left
                 x = x1 + self.shift + style.RULER_TEXT
             self.items.append(Text(label, Point(x, (y0 + y1 + label.ascent) / 2), paint=paint))
         if len(axes) > 2:
@@ -409,7 +421,7 @@ class _CellRows:
     @property
     def slice(self) -> Rectangle:
         """Returns the cells that the slice touches; they are drawn in blue."""
-        row, column = (None, None, *self.at)[-2:]
+        row, column = (None, None, *self.used_slice)[-2:]
         r, c = _range(self.rows, row), _range(self.columns, column)
         side = style.CELL
         return Rectangle(
@@ -442,7 +454,7 @@ def _arrow(
     drawing: Drawing, start: _CellRows, end: _CellRows, bottom: float, letter: str
 ) -> Annotation:
     """Returns an arrow below the diagram, from the needed cells to those computed from them."""
-    a = Point(start.x + start.wide + style.RULER, start.slice.y1)
+    a = Point(start.x + start.grid_width + style.RULER, start.slice.y1)
     b = Point(end.x - style.RULER_TICK, end.slice.y1)
     items: list[Outline | Text] = [Outline(path, "touch") for path in sweep(drawing, a, b, bottom)]
     if letter:

@@ -51,21 +51,23 @@ def sides(circuit: Circuit) -> tuple[Circuit, ...]:
 class _EquationSide:
     """The indexes of the cells and fences of one side in the circuit of an equation."""
 
-    whole: Circuit
+    equation_circuit: Circuit
     cells: range
     fences: range
 
     def circuit(self, term: Term, i: int, length: int) -> Circuit:
         steps = tuple(
             tuple(unit for unit in step if self.has(unit.id))
-            for step in self.whole.columns[1 : length + 1]
+            for step in self.equation_circuit.columns[1 : length + 1]
         )
-        n = len(self.whole.inputs)
-        inputs = self.whole.states[1][i * n : (i + 1) * n]
+        n = len(self.equation_circuit.inputs)
+        inputs = self.equation_circuit.states[1][i * n : (i + 1) * n]
         made = {v.id for step in steps for unit in step for v in unit.outputs}
         known = made | {v.id for v in inputs}
-        states = tuple(_only(state, known) for state in self.whole.states[1 : length + 2])
-        own = (fence for fence in self.whole.own_fences if self.has(fence.id))
+        states = tuple(
+            _filtered_state(state, known) for state in self.equation_circuit.states[1 : length + 2]
+        )
+        own = (fence for fence in self.equation_circuit.own_fences if self.has(fence.id))
         fences = tuple(replace(fence, first=fence.first - 1) for fence in own)
         return Circuit(term, states, steps, fences)
 
@@ -73,7 +75,7 @@ class _EquationSide:
         return int(id[1:]) in (self.cells if id[0] == "n" else self.fences)
 
 
-def _only(state: Boundary, known: set[str]) -> Boundary:
+def _filtered_state(state: Boundary, known: set[str]) -> Boundary:
     return tuple(value for value in state if value.id in known)
 
 
@@ -113,22 +115,22 @@ def _lines(
         if n and (broken or x + between.box.width + part.box.width > limit):
             trails = len(lines) == 1 and folds
             if trails:
-                lines[-1].append(_at(between, x))
+                lines[-1].append(_moved_to(between, x))
             lines.append([])
             x = 0.0
             if trails:
-                lines[-1].append(_at(part, x))
+                lines[-1].append(_moved_to(part, x))
                 x += part.box.width
                 continue
         if n:
-            lines[-1].append(_at(between, x))
+            lines[-1].append(_moved_to(between, x))
             x += between.box.width
-        lines[-1].append(_at(part, x))
+        lines[-1].append(_moved_to(part, x))
         x += part.box.width
     return lines
 
 
-def _at(drawing: Drawing, x: float) -> Drawing:
+def _moved_to(drawing: Drawing, x: float) -> Drawing:
     return moved(drawing, x - drawing.box.x0, 0.0)
 
 
@@ -157,14 +159,14 @@ def _sign(like: Drawing, sign: str) -> Drawing:
     over = wrap(said, style.SAID_WIDE, style.SAID) if said else ()
     label = math(sign[-1], style.EQUALS)
     if sign == "≝":
-        over, label = (roman("def", style.DEFINED),), math("=", style.EQUALS)
+        over, label = (roman("def", style.DEF_WORD),), math("=", style.EQUALS)
     wide = max(line.width for line in (label, *over))
     middle, y = style.EQUALS_ROOM + wide / 2, (label.ascent - label.descent) / 2
     items = [Text(label, Point(middle - label.width / 2, y))]
     for line in reversed(over):
         y = items[-1].box.y0 - style.GAP - max(0.0, line.descent)
         items.append(Text(line, Point(middle - line.width / 2, y)))
-    box = Rectangle.around(item.box for item in items)
+    box = Rectangle.union(item.box for item in items)
     box = Rectangle(0.0, box.y0, 2 * middle, box.y1)
     return _alone(like, Annotation("sign", tuple(items), words or said or label.words), box)
 

@@ -47,7 +47,7 @@ UNITS = {
     "cm": 72.27 / 2.54,
     "mm": 7.227 / 2.54,
 }
-WRITTEN = re.compile(rf"(\d{{1,5}}(?:\.\d{{1,9}})?)\s*({'|'.join(UNITS)})")
+WIDTH_PATTERN = re.compile(rf"(\d{{1,5}}(?:\.\d{{1,9}})?)\s*({'|'.join(UNITS)})")
 TRIES = 5  # drawings at most, each narrower than the one before it
 STEP = 0.95  # the largest share of the last width that the next try has
 
@@ -60,7 +60,7 @@ def drawing_units(width: str) -> float:
     >>> round(drawing_units("12cm")), drawing_units("100 pt")
     (683, 200.0)
     """
-    found = WRITTEN.fullmatch(width.strip())
+    found = WIDTH_PATTERN.fullmatch(width.strip())
     size = float(found[1]) * UNITS[found[2]] if found else 0.0
     if not size:
         units = ", ".join(UNITS)
@@ -100,12 +100,12 @@ class Estimate:
     widths: tuple[float, ...]
     heights: tuple[float, ...]
 
-    def wide(self, a: int, b: int) -> float:
+    def width_between(self, a: int, b: int) -> float:
         """Returns the width from state a to state b."""
         inside = self.starts[b] + self.widths[b] - self.starts[a]
         return style.ROUGH * inside + 2 * style.MARGIN
 
-    def high(self, a: int, b: int) -> float:
+    def height_between(self, a: int, b: int) -> float:
         """Returns the height from state a to state b."""
         return max(self.heights[a : b + 1]) + 2 * style.MARGIN
 
@@ -115,7 +115,9 @@ def estimate(
 ) -> Estimate:
     """Returns the estimate of a plan."""
     depths = _depths(plan)
-    steps = [max([style.STEP, *(_wide(unit, depths) for unit in step)]) for step in plan.steps]
+    steps = [
+        max([style.STEP, *(_item_width(unit, depths) for unit in step)]) for step in plan.steps
+    ]
     states, heights = _states(plan, labels), _heights(plan)
     (places,) = thumbnail_places([plan], thumbnails)
     for s, state in enumerate(plan.states) if places else ():
@@ -139,12 +141,12 @@ def _depths(plan: Plan) -> Mapping[str, float]:
     return found
 
 
-def _wide(unit: PlanItem, depths: Mapping[str, float]) -> float:
+def _item_width(unit: PlanItem, depths: Mapping[str, float]) -> float:
     if unit.cell is None:
         return 0.0
     glyph, wide = unit.glyph, mark_width(unit.glyph)
     if glyph.caps:
-        return wide + style.CAPPED
+        return wide + style.CAP_ROOM
     ends = ((unit.ins[i][0], unit.outs[o][0]) for i, o in (*glyph.splits, *glyph.joins))
     return max([wide, *(bend_width(depths[b] - depths[a]) for a, b in ends)])
 
@@ -152,18 +154,20 @@ def _wide(unit: PlanItem, depths: Mapping[str, float]) -> float:
 def _states(plan: Plan, labels: Labels) -> list[float]:
     """Returns the widths of states: the names of new arrays, and the borders of fences."""
     borders = [style.PAD * (closing + opening) for closing, opening in plan.borders]
-    named = [_named((axis for v in plan.states[0] for axis in v.array), labels)]
-    named += [_named((a for unit in step for a in _new(unit)), labels) for step in plan.steps]
+    named = [_label_width((axis for v in plan.states[0] for axis in v.array), labels)]
+    named += [
+        _label_width((a for unit in step for a in _new_axes(unit)), labels) for step in plan.steps
+    ]
     return [a + b for a, b in zip(borders, named, strict=True)]
 
 
-def _new(unit: PlanItem) -> Iterator[Axis]:
+def _new_axes(unit: PlanItem) -> Iterator[Axis]:
     """Yields the axes that begin at a unit."""
     axes = (axis for value in unit.outputs for axis in value.array)
-    return (axis for o, axis in enumerate(axes) if o not in unit.before)
+    return (axis for o, axis in enumerate(axes) if o not in unit.continued_inputs)
 
 
-def _named(axes: Iterable[Axis], labels: Labels) -> float:
+def _label_width(axes: Iterable[Axis], labels: Labels) -> float:
     widths = [axis_label(axis, labels).width for axis in axes]
     return max(widths) + style.LABEL_GAP if widths else 0.0
 
@@ -193,15 +197,15 @@ def _heights(plan: Plan) -> list[float]:
 WIRE_COST, ARRAY_COST = 0.02, 0.06  # for each wire and each array that it cuts
 RENAMED_COST = 0.05  # right before axes are renamed
 FENCE_COST, TORN_COST = 0.15, 1.0  # for each fence that it cuts: a long one, and another
-SHORT = 1.3  # the length of a fence, in rows, up to which it should not be cut
+SHORT_FENCE_ROWS = 1.3  # the length of a fence, in rows, up to which it should not be cut
 ROW_COST = 0.25  # for each row
-MORE = 2  # rows beyond the fewest possible that are tried
+EXTRA_ROWS = 2  # rows beyond the fewest possible that are tried
 
 
 def breaks(plan: Plan, sizes: Estimate, width: float) -> list[int]:
     """Returns the states where rows begin and end, no wider than ``width`` if possible."""
     last = len(plan.states) - 1
-    total = sizes.wide(0, last)
+    total = sizes.width_between(0, last)
     if total <= width or not last:
         return [0, last]
     costs = _costs(plan, sizes, width)
@@ -213,16 +217,18 @@ def _cheapest(
 ) -> list[int] | None:
     """Returns the cheapest breaks into ``fewest`` rows or a few more, or None."""
     last = len(costs) - 1
-    share = sizes.wide(0, last) / fewest
+    share = sizes.width_between(0, last) / fewest
     places = [s for s, cost in enumerate(costs) if cost < inf]
     best: list[dict[int, tuple[float, int]]] = [{0: (0.0, -1)}]
-    for left in range(fewest + MORE, 0, -1):
+    for left in range(fewest + EXTRA_ROWS, 0, -1):
         here: dict[int, tuple[float, int]] = {}
         for a, (cost, _) in best[-1].items():
-            if sizes.wide(a, last) > left * width:  # the rows that are left cannot hold the rest
+            if (
+                sizes.width_between(a, last) > left * width
+            ):  # the rows that are left cannot hold the rest
                 continue
             for b in places[bisect_right(places, a) :]:
-                wide = sizes.wide(a, b)
+                wide = sizes.width_between(a, b)
                 if wide > width:
                     break
                 new = cost + (wide / share - 1) ** 2 + costs[b]
@@ -243,7 +249,7 @@ def _greedy(sizes: Estimate, costs: Sequence[float], width: float) -> list[int]:
     way, last = [0], len(costs) - 1
     allowed = [b for b in range(1, last + 1) if costs[b] < inf or b == last]
     for b, after in zip(allowed, [*allowed[1:], last], strict=True):
-        if b == last or sizes.wide(way[-1], after) > width:
+        if b == last or sizes.width_between(way[-1], after) > width:
             way.append(b)
     return way
 
@@ -254,7 +260,11 @@ def _costs(plan: Plan, sizes: Estimate, width: float) -> list[float]:
         sum(ARRAY_COST + WIRE_COST * len(value.array) for value in state) for state in plan.states
     ]
     for frame in plan.frames:
-        cost = TORN_COST if sizes.wide(frame.first, frame.last) <= SHORT * width else FENCE_COST
+        cost = (
+            TORN_COST
+            if sizes.width_between(frame.first, frame.last) <= SHORT_FENCE_ROWS * width
+            else FENCE_COST
+        )
         for s in range(frame.first + 1, frame.last):
             costs[s] += cost
     for s, step in enumerate(plan.steps):
@@ -285,7 +295,7 @@ def broken_fences(plan: Plan, sizes: Estimate, at: Sequence[int], width: float) 
         frame.id
         for frame in plan.frames
         if any(frame.first < s < frame.last for s in inner)
-        and sizes.wide(frame.first, frame.last) <= SHORT * width
+        and sizes.width_between(frame.first, frame.last) <= SHORT_FENCE_ROWS * width
     }
 
 
@@ -327,23 +337,23 @@ class PageLimits:
     """A picture ``width`` pixels wide; estimates may fill these shares of its width and height."""
 
     width: float
-    along: float = 1.0
-    down: float = 1.0
+    width_share: float = 1.0
+    height_share: float = 1.0
 
     def widest(self, least: float) -> float:
         """Returns the longest row, in drawing units, at which text of this size is readable."""
-        return self.along * self.width * max(1.0, least / style.READABLE)
+        return self.width_share * self.width * max(1.0, least / style.READABLE)
 
-    def high(self, wide: float) -> float:
+    def max_height(self, wide: float) -> float:
         """Returns the largest height, in drawing units, of a picture of a given width."""
-        return self.down * style.TALLEST * max(1.0, wide / self.width)
+        return self.height_share * style.TALLEST * max(1.0, wide / self.width)
 
-    def filled(self, drawing: DrawingData) -> tuple[float, float]:
+    def used_shares(self, drawing: DrawingData) -> tuple[float, float]:
         """Returns the shares of the width and the height that a drawing takes."""
         sizes = [span.size for text in drawing.texts for span in text.label.spans]
         least = min(sizes, default=style.NAME)  # scripts are smaller than their names
         wide, high = drawing.box.width, drawing.box.height
-        return wide / self.widest(least), high / self.high(wide)
+        return wide / self.widest(least), high / self.max_height(wide)
 
     def tighter(self, along: float, down: float) -> PageLimits:
         """Returns the room for the next try, after one that filled these shares.
@@ -351,12 +361,12 @@ class PageLimits:
         Rows that an earlier try made too short are longer again, as fewer are less high.
         """
         least = style.TIGHTER
-        if down > 1 > along and self.along < 1:
-            return replace(self, along=min(1.0, self.along / along) - least)
+        if down > 1 > along and self.width_share < 1:
+            return replace(self, width_share=min(1.0, self.width_share / along) - least)
         return replace(
             self,
-            along=self.along / along - least if along > 1 else self.along,
-            down=self.down / down - least if down > 1 else self.down,
+            width_share=self.width_share / along - least if along > 1 else self.width_share,
+            height_share=self.height_share / down - least if down > 1 else self.height_share,
         )
 
 
@@ -372,17 +382,17 @@ class FittedPlan:
     def fits(self, room: PageLimits) -> bool:
         """Returns whether the rows are short enough and together not too high."""
         rows = list(pairwise(self.row_breaks))
-        wide = max(self.sizes.wide(a, b) for a, b in rows)
-        high = sum(self.sizes.high(a, b) + style.ROW_GAP for a, b in rows)
-        return wide <= self.widest and high <= room.high(wide)
+        wide = max(self.sizes.width_between(a, b) for a, b in rows)
+        high = sum(self.sizes.height_between(a, b) + style.ROW_GAP for a, b in rows)
+        return wide <= self.widest and high <= room.max_height(wide)
 
     @property
-    def torn(self) -> set[str]:
+    def broken_blocks(self) -> set[str]:
         """Returns the blocks that are broken though they nearly fit in one row."""
         return broken_fences(self.plan, self.sizes, self.row_breaks, self.widest)
 
 
-def _least(planned: Plan) -> float:
+def _smallest_text_size(planned: Plan) -> float:
     """Returns the size of the smallest text of a plan."""
     if any(mark.note for step in planned.steps for unit in step for mark in unit.glyph.marks):
         return style.NOTE
@@ -399,15 +409,15 @@ class Plans:
     circuit: Circuit
     labels: Labels
     thumbnails: Mapping[str, Thumbnail] = field(default_factory=dict)
-    made: dict[frozenset[str], tuple[Plan, Estimate]] = field(default_factory=dict)
+    estimated_plans: dict[frozenset[str], tuple[Plan, Estimate]] = field(default_factory=dict)
 
-    def sized(self, shut: frozenset[str], room: PageLimits) -> FittedPlan:
+    def fitted_plan(self, shut: frozenset[str], room: PageLimits) -> FittedPlan:
         """Returns the plan with these blocks collapsed, broken into rows for a room."""
-        if shut not in self.made:
+        if shut not in self.estimated_plans:
             planned = plan(collapse_shown(self.circuit, shut))
-            self.made[shut] = planned, estimate(planned, self.labels, self.thumbnails)
-        planned, sizes = self.made[shut]
-        widest = room.widest(_least(planned))
+            self.estimated_plans[shut] = planned, estimate(planned, self.labels, self.thumbnails)
+        planned, sizes = self.estimated_plans[shut]
+        widest = room.widest(_smallest_text_size(planned))
         return FittedPlan(planned, sizes, widest, breaks(planned, sizes, widest))
 
 
@@ -417,7 +427,7 @@ class BlockExpander:
 
     plans: Plans
     room: PageLimits
-    tried: dict[frozenset[str], FittedPlan] = field(default_factory=dict)
+    fitted_plans: dict[frozenset[str], FittedPlan] = field(default_factory=dict)
 
     def best(self) -> FittedPlan:
         """Returns the plan with as many blocks expanded as fit, except those collapsed by role."""
@@ -428,26 +438,28 @@ class BlockExpander:
         kept = {fence.id for fence in circuit.fences if fence.role == "folded"}
         inner = {block.id for block in every if block.id not in parents}
         if not kept and self.fits(frozenset(), inner):
-            return self.sized(frozenset())
+            return self.fitted_plan(frozenset())
         shut = frozenset(block.id for block in every)
         outer = [block.id for level in levels[:1] for block in level]
         if len(outer) == 1 and outer[0] not in kept:
             shut = self.outermost(shut, outer[0])
         for level in levels:
-            may = self.sized(shut).torn | {block.id for block in level}
+            may = self.fitted_plan(shut).broken_blocks | {block.id for block in level}
             reached = [b.id for b in level if b.parent not in shut and b.id not in kept]
-            shut = self.open(shut, reached, may)
-        return self.sized(shut)
+            shut = self.expand(shut, reached, may)
+        return self.fitted_plan(shut)
 
     def outermost(self, shut: frozenset[str], only: str) -> frozenset[str]:
         """Expands the only block also in a higher picture, as little stands beside its box."""
-        beside = [cell for cell in self.sized(shut).plan.circuit.cells if cell.op.role != "copy"]
-        if len(beside) > style.BARE:
+        beside = [
+            cell for cell in self.fitted_plan(shut).plan.circuit.cells if cell.op.role != "copy"
+        ]
+        if len(beside) > style.MAX_BARE_OPS:
             return shut
-        higher = replace(self.room, down=self.room.down * style.OUTERMOST)
-        return shut - {only} if self.sized(shut - {only}).fits(higher) else shut
+        higher = replace(self.room, height_share=self.room.height_share * style.OUTERMOST)
+        return shut - {only} if self.fitted_plan(shut - {only}).fits(higher) else shut
 
-    def open(self, shut: frozenset[str], ids: Sequence[str], may: set[str]) -> frozenset[str]:
+    def expand(self, shut: frozenset[str], ids: Sequence[str], may: set[str]) -> frozenset[str]:
         """Expands these blocks as far as they fit; one that does not fit is skipped."""
         left = list(ids)
         for _ in range(style.REFUSALS):
@@ -466,13 +478,13 @@ class BlockExpander:
 
         With thumbnails all may, as a collapsed block shows no values.
         """
-        sized = self.sized(shut)
-        return sized.fits(self.room) and (bool(self.plans.thumbnails) or sized.torn <= may)
+        sized = self.fitted_plan(shut)
+        return sized.fits(self.room) and (bool(self.plans.thumbnails) or sized.broken_blocks <= may)
 
-    def sized(self, shut: frozenset[str]) -> FittedPlan:
-        if shut not in self.tried:
-            self.tried[shut] = self.plans.sized(shut, self.room)
-        return self.tried[shut]
+    def fitted_plan(self, shut: frozenset[str]) -> FittedPlan:
+        if shut not in self.fitted_plans:
+            self.fitted_plans[shut] = self.plans.fitted_plan(shut, self.room)
+        return self.fitted_plans[shut]
 
 
 def _levels(every: Iterable[CollapsibleBlock]) -> list[list[CollapsibleBlock]]:
@@ -486,7 +498,7 @@ def _levels(every: Iterable[CollapsibleBlock]) -> list[list[CollapsibleBlock]]:
     return levels
 
 
-def wanted(circuit: Circuit, names: Collection[str]) -> frozenset[str]:
+def matching_block_ids(circuit: Circuit, names: Collection[str]) -> frozenset[str]:
     """Returns the ids of the blocks with these ids or titles."""
     known: Mapping[str, CollapsibleBlock] = {block.id: block for block in blocks(circuit, least=0)}
     return frozenset(

@@ -29,7 +29,7 @@ from ncd.language.fields import field_names
 from ncd.language.op import Op
 from ncd.language.terms import Term
 
-Plain = str | int | float
+PlainValue = str | int | float
 PARTS = 6_000  # wires and ops of the drawings that are kept, at 5 kB each
 VISIBLE_PARTS: tuple[Way, ...] = (  # the possible visible parts of a circuit
     lambda circuit, shut: circuit,
@@ -172,7 +172,7 @@ class _StructureKey:
         found = self.ops.get(id(op))
         if found is None:
             values = [getattr(op, name) for name in field_names(type(op)) if name != "name"]
-            told = [value if isinstance(value, Plain) else str(value) for value in values]
+            told = [value if isinstance(value, PlainValue) else str(value) for value in values]
             kind = self.kinds.setdefault((type(op), *told), len(self.kinds))
             found = self.ops[id(op)] = (kind, op.display_name, op.role)
         self.key.append(found)
@@ -185,7 +185,9 @@ def _pattern(drawing: DrawingData, circuit: Circuit, walk: _StructureKey) -> Svg
     """Returns where the words of a drawing come from, or None if not from its circuit."""
     shut = frozenset(glyph.node for glyph in drawing.glyphs if glyph.cells)
     words = (drawing.title, drawing.description)
-    way = next((way for way in VISIBLE_PARTS if _described(circuit, shut, way) == words), None)
+    way = next(
+        (way for way in VISIBLE_PARTS if _title_and_description(circuit, shut, way) == words), None
+    )
     if way is None:
         return None
     wires = tuple(_spots(drawing.wires, walk, [*map(array_names, _parts(circuit, shut, way))]))
@@ -219,7 +221,7 @@ def _description(walk: _StructureKey, spot: Spot) -> str:
     return wire_words(array, array[axis], name)
 
 
-def _described(circuit: Circuit, shut: frozenset[str], way: Way) -> tuple[str, str]:
+def _title_and_description(circuit: Circuit, shut: frozenset[str], way: Way) -> tuple[str, str]:
     """Returns the title and the description of the visible part of a circuit."""
     titles, said = zip(*map(describe, _parts(circuit, shut, way)), strict=True)
     sign = f" {getattr(circuit.term, 'sign', '')} "
@@ -243,7 +245,7 @@ def _with_new_words(pattern: SvgTemplate, circuit: Circuit, walk: _StructureKey)
     before = pattern.drawing
     wires = tuple(map(wire, before.wires, pattern.wires))
     glyphs = tuple(map(op, before.glyphs, pattern.ops))
-    title, description = _described(circuit, pattern.collapsed, pattern.visible_part)
+    title, description = _title_and_description(circuit, pattern.collapsed, pattern.visible_part)
     drawing = replace(before, title=title, description=description, wires=wires, glyphs=glyphs)
     object.__setattr__(drawing, "_pattern", pattern)
     return drawing

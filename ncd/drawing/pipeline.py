@@ -26,8 +26,8 @@ from ncd.drawing.fit import (
     Plans,
     drawing_units,
     fitted,
+    matching_block_ids,
     rows_of,
-    wanted,
 )
 from ncd.drawing.layout_cache import cached
 from ncd.drawing.placement.layout import lay, stitch_rows
@@ -56,12 +56,12 @@ from ncd.language.terms import Term
 
 # --- The way from a term to its drawing: collapse, plan, row breaks, placement, overlays
 
-Folded = Literal["auto"] | Collection[str]
-Shut = Literal["auto"] | frozenset[str]
+CollapseOption = Literal["auto"] | Collection[str]
+CollapsedSet = Literal["auto"] | frozenset[str]
 Hiding = CollapsedBox | MemoryNote  # ops that replace others
 TRIES = 5  # layouts at most, as sizes are first only estimated
 SLACK = 1.1  # the share of its room that a drawing may take once two tries have taken more
-SMALL = 12  # ops that mostly fit without collapsing
+SMALL_CIRCUIT_OPS = 12  # ops that mostly fit without collapsing
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Options:
     """The options of a drawing; see :func:`draw`."""
 
     labels: Labels
-    collapsed: Shut
+    collapsed: CollapsedSet
     width: float | None
     notes: tuple[tuple[str, str], ...]
     bands: bool
@@ -84,7 +84,7 @@ def draw(
     term: Term,
     labels: Labels = "names",
     *,
-    folded: Folded = "auto",
+    folded: CollapseOption = "auto",
     width: float | str | None = 1280.0,
     notes: Mapping[str, str] = MappingProxyType({}),
     bands: bool = False,
@@ -149,13 +149,13 @@ def draw(
     if folded != "auto":
         check_names(folded, "folded", "draw", '"auto" or several ids and titles', "f1")
     circuit = elaborate(term)
-    shut: Shut = "auto" if folded == "auto" else frozenset(folded)
+    shut: CollapsedSet = "auto" if folded == "auto" else frozenset(folded)
     more = tuple(notes.items())
     to = tuple(cast_formats(circuit, formats or Formats()).items())
     empty = tuple((id, Thumbnail(own.width, own.height)) for id, own in thumbnails.items())
     options = Options(labels, shut, width, more, bands, cells, dark, mark, to, empty)
     sized = labels != "names" or cells
-    drawing = cached(circuit, options, sized, lambda: _whole(circuit, options))
+    drawing = cached(circuit, options, sized, lambda: _complete_drawing(circuit, options))
     drawn = tuple(replace(own, thumbnail=thumbnails[own.array]) for own in drawing.thumbnails)
     return fast_replace(drawing, title=title or drawing.title, thumbnails=drawn)
 
@@ -200,7 +200,7 @@ def _wires(circuit: Circuit) -> int:
     return own + sum(map(_wires, loops))
 
 
-def _whole(circuit: Circuit, options: Options) -> Drawing:
+def _complete_drawing(circuit: Circuit, options: Options) -> Drawing:
     parts = sides(circuit)
     drawings = [draw_circuit(part, options) for part in parts]
     if options.cells:
@@ -223,37 +223,38 @@ def draw_circuit(circuit: Circuit, options: Options) -> Drawing:
     """Draws a circuit, collapsed and broken into rows."""
     width, auto = options.width, options.collapsed == "auto"
     if width is None:
-        shut = frozenset() if options.collapsed == "auto" else wanted(circuit, options.collapsed)
-        return _lay_out([plan(collapsed(circuit, shut))], options)
+        shut = () if options.collapsed == "auto" else options.collapsed
+        ids = matching_block_ids(circuit, shut)
+        return _lay_out([plan(collapsed(circuit, ids))], options)
     down = style.WITH_THUMBNAILS if options.thumbnails else 1.0
-    limits = room = PageLimits(width, down=down)
+    limits = room = PageLimits(width, height_share=down)
     circuit = fold_repetitions(circuit)
-    if auto and len(circuit.cells) <= SMALL:  # laying it out is faster than estimating it
+    if auto and len(circuit.cells) <= SMALL_CIRCUIT_OPS:  # laid out faster than it is estimated
         drawing = _lay_out([plan(collapsed(circuit, ()))], options)
-        if max(room.filled(drawing)) <= 1:
+        if max(room.used_shares(drawing)) <= 1:
             return drawing
     plans = Plans(circuit, options.labels, dict(options.thumbnails))
     laid: dict[tuple[int, ...], Drawing] = {}  # by the plan and its breaks
     tried: list[tuple[tuple[float, float], Drawing]] = []
     for n in range(TRIES):
-        planned = _planned(plans, options, room)
+        planned = _fitted_plan(plans, options, room)
         key = id(planned.plan), *planned.row_breaks
         if key not in laid:
             laid[key] = _lay_out(rows_of(planned.plan, planned.row_breaks), options)
         drawing = laid[key]
-        along, down = limits.filled(drawing)
+        along, down = limits.used_shares(drawing)
         if max(along, down if auto else 0.0) <= (SLACK if n > 1 else 1.0):
             near = [old for (wide, high), old in tried if max(wide, high) <= SLACK]
-            return near[0] if near and len(drawing.glyphs) <= style.BARE else drawing
+            return near[0] if near and len(drawing.glyphs) <= style.MAX_BARE_OPS else drawing
         tried.append(((max(along, SLACK), down), drawing))  # first readable, then low
         room = room.tighter(along, down)
     return min(tried, key=itemgetter(0))[1]
 
 
-def _planned(plans: Plans, options: Options, room: PageLimits) -> FittedPlan:
+def _fitted_plan(plans: Plans, options: Options, room: PageLimits) -> FittedPlan:
     if options.collapsed == "auto":
         return BlockExpander(plans, room).best()
-    return plans.sized(wanted(plans.circuit, options.collapsed), room)
+    return plans.fitted_plan(matching_block_ids(plans.circuit, options.collapsed), room)
 
 
 def _lay_out(rows: list[Plan], options: Options) -> Drawing:
@@ -313,12 +314,12 @@ def block_circuit(circuit: Circuit, id: str) -> Circuit:
     """
     parts = sides(circuit)
     for whole in (*parts, *map(fold_repetitions, parts)):
-        if (found := _in(whole, id)) is not None:
+        if (found := _part_circuit(whole, id)) is not None:
             return found
     raise UnknownNameError(f"there is no block {id!r}", cure="an id such as f0")
 
 
-def _in(circuit: Circuit, id: str) -> Circuit | None:
+def _part_circuit(circuit: Circuit, id: str) -> Circuit | None:
     for loop in circuit.loops:
         if loop.id == id:
             return loop.bodies[0]
@@ -332,7 +333,7 @@ def _in(circuit: Circuit, id: str) -> Circuit | None:
 def _cut(circuit: Circuit, fence: Fence) -> Circuit:
     """Returns the columns of a circuit that lie inside one of its fences."""
     steps = tuple(
-        tuple(_within(unit, fence.id) for unit in step if fence.id in unit.fences)
+        tuple(_without_outer_fences(unit, fence.id) for unit in step if fence.id in unit.fences)
         for step in circuit.columns[fence.first : fence.last]
     )
     known = {fence.id}
@@ -345,6 +346,6 @@ def _cut(circuit: Circuit, fence: Fence) -> Circuit:
     return Circuit(fence.term or circuit.term, fence.states, steps, tuple(inner))
 
 
-def _within(unit: Cell | Loop, id: str) -> Cell | Loop:
+def _without_outer_fences(unit: Cell | Loop, id: str) -> Cell | Loop:
     """Returns a unit without the fences around the part."""
     return replace(unit, fences=unit.fences[unit.fences.index(id) + 1 :])

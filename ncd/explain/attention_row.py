@@ -10,10 +10,10 @@ from torch import Tensor
 
 from ncd.circuit.circuit import Cell
 from ncd.explain.cell_arithmetic import (
+    Arithmetic,
     ArithmeticReader,
     CopyArithmetic,
     FormulaArithmetic,
-    How,
     Index,
     Products,
     SoftmaxArithmetic,
@@ -32,7 +32,7 @@ class RowStage:
     """An op's output for each key, (keys,), and its arithmetic for the key in focus."""
 
     cell: Cell
-    how: How | None
+    focus_arithmetic: Arithmetic | None
     numbers: Tensor
 
 
@@ -55,14 +55,14 @@ class AttentionRow:
     """The steps to the weights of one query, in order, and the mixed values.
 
     ``steps`` begin with the scores; ``score`` is that of the key in focus. ``share`` is the softmax
-    of the last step. ``mixed`` are the first few numbers of the output.
+    of the last step. ``mixed_values`` are the first few numbers of the output.
     """
 
     cell: Cell
     share: SoftmaxArithmetic
     score: Products | None
     steps: tuple[RowStage, ...]
-    mixed: tuple[MixedValue, ...]
+    mixed_values: tuple[MixedValue, ...]
 
 
 def row(
@@ -84,11 +84,11 @@ def row(
     """
     share = arithmetic(module, values, cell, 0, index)
     assert isinstance(share, SoftmaxArithmetic)
-    score, steps = _back(module, values, cell, _along(cell, share.spans, index), index)
-    return AttentionRow(cell, share, score, steps, _mixed(module, values, cell, index, most))
+    score, steps = _back(module, values, cell, _softmax_positions(cell, share.spans, index), index)
+    return AttentionRow(cell, share, score, steps, _mixed_values(module, values, cell, index, most))
 
 
-def _along(cell: Cell, spans: Spans, index: Index) -> Index:
+def _softmax_positions(cell: Cell, spans: Spans, index: Index) -> Index:
     """Returns the place of a number at every position of the softmax."""
     every = {span.dim.key: at for span, at in zip(spans, grid(spans), strict=True)}
     dims = cell.site.inputs[0].dims
@@ -117,13 +117,15 @@ def _back(
             expressions(maker)[output], every
         )
         assert isinstance(again, FormulaArithmetic | CopyArithmetic)
-        source, one = _on(found, maker, output)
-        _, every = _on(again, maker, output)
+        source, one = _source_place(found, maker, output)
+        _, every = _source_place(again, maker, output)
         id = maker.inputs[source].id
     return None, tuple(steps)
 
 
-def _on(found: FormulaArithmetic | CopyArithmetic, maker: Cell, output: int) -> tuple[int, Index]:
+def _source_place(
+    found: FormulaArithmetic | CopyArithmetic, maker: Cell, output: int
+) -> tuple[int, Index]:
     """Returns the input that an op changes or passes on, and the place in it."""
     if isinstance(found, CopyArithmetic):
         return found.source, found.index
@@ -133,7 +135,7 @@ def _on(found: FormulaArithmetic | CopyArithmetic, maker: Cell, output: int) -> 
     return source, found.indices[source]
 
 
-def _mixed(
+def _mixed_values(
     module: CircuitModule, values: Mapping[str, Tensor], cell: Cell, index: Index, most: int
 ) -> tuple[MixedValue, ...]:
     """Returns the first few numbers of the product that takes the weights."""

@@ -59,7 +59,7 @@ class Node(NamedTuple):
     storages: tuple[tuple[int, int], ...] = ()
 
     @property
-    def saved(self) -> int:
+    def saved_bytes(self) -> int:
         """Bytes saved for the backward pass; memory saved twice counts once."""
         return sum(dict(self.storages).values())
 
@@ -67,7 +67,7 @@ class Node(NamedTuple):
     def facts(self) -> tuple[str, ...]:
         """Its shape, gradient norm and saved bytes, in words."""
         gradient = "" if self.gradient is None else f"‖∇‖ {self.gradient:.3g}"
-        kept = f"keeps {amount(self.saved, 'B')}" if self.saved else ""
+        kept = f"keeps {amount(self.saved_bytes, 'B')}" if self.saved_bytes else ""
         return tuple(filter(None, (self.shape, gradient, kept)))
 
 
@@ -101,7 +101,7 @@ class Dag:
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
 
-    def at(self, level: str) -> Dag:
+    def at_level(self, level: str) -> Dag:
         """Returns the graph with one node for each op, or one for each block.
 
         A block is one node if it has a title and contains no other titled block; an op outside such
@@ -128,12 +128,12 @@ class Dag:
         members: dict[str, list[Node]] = {}
         for node in self.nodes:
             members.setdefault(home[node.id], []).append(node)
-        nodes = (self._joined(id, inside, leaving) for id, inside in members.items())
+        nodes = (self._merge_nodes(id, inside, leaving) for id, inside in members.items())
         return Dag(self.circuit, tuple(nodes), edges)
 
     def hidden(self, level: str) -> int:
         """Returns how many nodes of the whole graph a level leaves out."""
-        return len(self.nodes) - len(self.at(level).nodes)
+        return len(self.nodes) - len(self.at_level(level).nodes)
 
     @lazy_property
     def _fences(self) -> Mapping[str, Fence]:
@@ -143,10 +143,10 @@ class Dag:
     def _blocks(self) -> frozenset[str]:
         """The titled fences that contain no other titled fence."""
         titled = {fence.id for fence in self.circuit.fences if fence.title.strip()}
-        outer = {parent for id in titled for parent in self._around(id)}
+        outer = {parent for id in titled for parent in self._outer_fences(id)}
         return frozenset(titled - outer)
 
-    def _around(self, id: str) -> tuple[str, ...]:
+    def _outer_fences(self, id: str) -> tuple[str, ...]:
         """Returns the ids of all fences around one, the outermost first."""
         found: list[str] = []
         while parent := self._fences[id].parent:
@@ -161,7 +161,7 @@ class Dag:
         blocks = self._blocks if level == "block" else ()
         return next((f for f in reversed(node.fences) if f in blocks), node.cell)
 
-    def _joined(self, id: str, inside: list[Node], leaving: set[str]) -> Node:
+    def _merge_nodes(self, id: str, inside: list[Node], leaving: set[str]) -> Node:
         if [node.id for node in inside] == [id]:
             return inside[0]
         ends = [node for node in inside if node.id in leaving and node.kind == "function"]
@@ -175,7 +175,7 @@ class Dag:
             kind="op",
             cell=" ".join(cells),
             role=fence.role if fence else op.role,
-            fences=self._around(id) if fence else inside[0].fences,
+            fences=self._outer_fences(id) if fence else inside[0].fences,
             shape=", ".join(dict.fromkeys(node.shape for node in ends)),
             gradient=math.hypot(*norms) if norms else None,
             storages=tuple({pair for node in inside for pair in node.storages}),
@@ -195,7 +195,7 @@ class Dag:
         Raises:
             UnknownNameError: For another level.
         """
-        return digraph(self.at(level), dark, selected).source
+        return digraph(self.at_level(level), dark, selected).source
 
 
 def digraph(graph: Dag, dark: bool, selected: str | None) -> Digraph:
@@ -347,12 +347,12 @@ RULES = {
     "View": _SHAPE,
     "Where": "G goes to the side that was taken; the other gets 0.",
 }
-_NUMBERED = re.compile(r"Backward\d+$")
+_BACKWARD_SUFFIX = re.compile(r"Backward\d+$")
 
 
-def plain(label: str) -> str:
+def base_name(label: str) -> str:
     """Returns a function's name without its variant: ``MeanBackward1`` becomes ``Mean``."""
-    return _NUMBERED.sub("", label)
+    return _BACKWARD_SUFFIX.sub("", label)
 
 
 def rule(label: str, own: Mapping[str, str] = RULES) -> str:
@@ -369,7 +369,7 @@ def rule(label: str, own: Mapping[str, str] = RULES) -> str:
     >>> rule("FftBackward0", {"Fft": "The inverse transform of G."})
     'The inverse transform of G.'
     """
-    names = (label, plain(label))
+    names = (label, base_name(label))
     found = (every[name] for every in (own, RULES) for name in names if name in every)
     return next(found, "The chain rule: G times the slope of this function.")
 
@@ -508,7 +508,7 @@ class _Run:
 
     def _storages(self, function: Any) -> tuple[tuple[int, int], ...]:
         found = {}
-        for name in _kind(function.__class__).saved:
+        for name in _kind(function.__class__).saved_attributes:
             value = getattr(function, name, None)
             for x in value if isinstance(value, list | tuple) else (value,):
                 if isinstance(x, Tensor):  # alive, so its address is unique
@@ -579,7 +579,7 @@ class _Kind(NamedTuple):
     """A type of function: whether it is a leaf, and its attributes that hold tensors."""
 
     leaf: bool
-    saved: tuple[str, ...]
+    saved_attributes: tuple[str, ...]
 
 
 @lru_cache(maxsize=1024)

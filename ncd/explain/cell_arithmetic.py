@@ -26,7 +26,7 @@ from ncd.run.program import expressions
 # --- Kinds of arithmetic behind one number, and the places of its operands
 
 Index = tuple[int | Tensor, ...]  # a place in a tensor, or several at once
-MOST = 4_000_000  # numbers that are looked at for one
+MAX_NUMBERS = 4_000_000  # numbers that are looked at for one
 REDUCTIONS = {
     **{"torch.amax": "max", "torch.amin": "min", "torch.mean": "mean", "torch.sum": "sum"},
     "torch.prod": "product",
@@ -90,11 +90,11 @@ class Products:
 
 @dataclass(frozen=True)
 class SoftmaxArithmetic:
-    """The softmax of the score at index ``at`` among all scores along its axis."""
+    """The softmax of the score at index ``focus_index`` among all scores along its axis."""
 
     spans: Spans
     scores: Tensor
-    at: int
+    focus_index: int
 
     @property
     def powers(self) -> Tensor:
@@ -104,52 +104,54 @@ class SoftmaxArithmetic:
     @property
     def value(self) -> float:
         powers = self.powers
-        return float(powers[self.at] / powers.sum())
+        return float(powers[self.focus_index] / powers.sum())
 
 
 @dataclass(frozen=True)
 class NormArithmetic:
     """A normalised number: minus the mean, over the root of variance plus ε, times γ, plus β.
 
-    Without a ``mean`` nothing is subtracted and the variance is the mean square. ``kept`` says that
-    both are running statistics, not those of ``numbers``.
+    Without a ``mean`` nothing is subtracted and the variance is the mean square.
+    ``uses_running_statistics`` says that both are running statistics, not those of ``numbers``.
     """
 
     spans: Spans
     numbers: Tensor
-    at: int
+    focus_index: int
     mean: float | None
     variance: float
     eps: float
     weight: float | None
     bias: float | None
-    kept: bool = False
+    uses_running_statistics: bool = False
 
     @property
-    def plain(self) -> float:
+    def normalised(self) -> float:
         """The number before γ and β."""
-        return (float(self.numbers[self.at]) - (self.mean or 0.0)) / math.sqrt(
+        return (float(self.numbers[self.focus_index]) - (self.mean or 0.0)) / math.sqrt(
             self.variance + self.eps
         )
 
     @property
     def value(self) -> float:
-        scaled = self.plain * (1.0 if self.weight is None else self.weight)
+        scaled = self.normalised * (1.0 if self.weight is None else self.weight)
         return scaled + (self.bias or 0.0)
 
 
 @dataclass(frozen=True)
 class ReductionArithmetic:
-    """A reduction of numbers: the largest, least, sum, product or mean (``how``)."""
+    """A reduction of numbers: the largest, least, sum, product or mean (``reduction``)."""
 
     spans: Spans
     numbers: Tensor
-    how: str
+    reduction: str
     window: int = 0
 
     @property
     def value(self) -> float:
-        return float(getattr(self.numbers, "prod" if self.how == "product" else self.how)())
+        return float(
+            getattr(self.numbers, "prod" if self.reduction == "product" else self.reduction)()
+        )
 
 
 @dataclass(frozen=True)
@@ -174,7 +176,7 @@ class CopyArithmetic:
     index: Index
 
 
-How = Products | SoftmaxArithmetic | NormArithmetic | ReductionArithmetic | FormulaArithmetic
+Arithmetic = Products | SoftmaxArithmetic | NormArithmetic | ReductionArithmetic | FormulaArithmetic
 
 
 @dataclass(frozen=True)
@@ -188,19 +190,19 @@ class NumberOrigin:
     index: tuple[int, ...]
     value: float
     cell: Cell | None = None
-    arithmetic: How | None = None
+    arithmetic: Arithmetic | None = None
     passed_cells: tuple[Cell, ...] = ()
 
 
 # --- places --------------------------------------------------------------------------------------
 
 
-def whole(dims: Group) -> Spans:
+def full_spans(dims: Group) -> Spans:
     """Returns all positions of some dimensions."""
     return tuple(IndexSpan(dim, dim.size) for dim in dims)
 
 
-def counted(spans: Spans) -> int:
+def place_count(spans: Spans) -> int:
     """Returns the number of places of some spans."""
     return math.prod(span.count for span in spans)
 
@@ -226,11 +228,11 @@ def grid(spans: Spans) -> tuple[Tensor, ...]:
     return tuple(x.flatten() for x in torch.meshgrid(*lines, indexing="ij"))
 
 
-def moved(index: Index, before: tuple[Group, ...], after: tuple[Group, ...]) -> Index:
+def regroup_index(index: Index, before: tuple[Group, ...], after: tuple[Group, ...]) -> Index:
     """Converts an index from dimensions ``before`` to dimensions ``after``.
 
     >>> k, h = Dim("k", 0, 3), Dim("h", 0, 2)
-    >>> moved((5,), ((k, h),), ((h,), (k,)))
+    >>> regroup_index((5,), ((k, h),), ((h,), (k,)))
     (1, 2)
     """
     at: dict[tuple[str, int], Any] = {}
@@ -263,15 +265,15 @@ def exact(x: Tensor) -> Tensor:
     return x.detach().to("cpu", torch.float64)
 
 
-def taken(x: Tensor, index: Sequence[int | Tensor], spans: Spans) -> Tensor:
+def numbers_at(x: Tensor, index: Sequence[int | Tensor], spans: Spans) -> Tensor:
     """Returns the numbers of a tensor at each place of the spans."""
-    return exact(x[tuple(index)]).expand(counted(spans))
+    return exact(x[tuple(index)]).expand(place_count(spans))
 
 
-def windowed(x: Tensor, window: Spans, beyond: float) -> Tensor:
+def window_numbers(x: Tensor, window: Spans, beyond: float) -> Tensor:
     """Returns the numbers of a window over the last dimensions, flat; ``beyond`` past the edges.
 
-    >>> windowed(torch.arange(4.0), (IndexSpan(Dim("x", 0, 4), 3, first=-1),), 0.0).tolist()
+    >>> window_numbers(torch.arange(4.0), (IndexSpan(Dim("x", 0, 4), 3, first=-1),), 0.0).tolist()
     [0.0, 0.0, 1.0]
     """
     inside = torch.ones((), dtype=torch.bool)
@@ -302,7 +304,7 @@ Place = tuple[int, ...]
 def _linear(layer: nn.Linear, x: Tensor, groups: tuple[Group, ...], index: Place) -> Products:
     *lead, out = index
     factors = Numbers(0, exact(x[tuple(lead)])), Numbers("weight", exact(layer.weight[out]))
-    return Products(whole(groups[-1]), factors, _one(layer.bias, out))
+    return Products(full_spans(groups[-1]), factors, _parameter_value(layer.bias, out))
 
 
 def _conv(layer: Any, x: Tensor, groups: tuple[Group, ...], index: Place) -> Products:
@@ -316,22 +318,22 @@ def _conv(layer: Any, x: Tensor, groups: tuple[Group, ...], index: Place) -> Pro
         IndexSpan(dim, layer.kernel_size[i], place * stride - pad, layer.dilation[i])
         for i, ((dim,), place, stride, pad) in enumerate(setting)
     )
-    numbers = windowed(x[lead].narrow(0, first, few), window, 0.0)
+    numbers = window_numbers(x[lead].narrow(0, first, few), window, 0.0)
     factors = Numbers(0, numbers), Numbers("weight", exact(layer.weight[out]).flatten())
-    return Products((*channels, *window), factors, _one(layer.bias, out), n)
+    return Products((*channels, *window), factors, _parameter_value(layer.bias, out), n)
 
 
 def _channels(dims: Group, parts: int, part: int) -> Spans:
     """Returns the channels of one group, by their own dimensions if possible."""
     if parts == 1:
-        return whole(dims)
+        return full_spans(dims)
     if dims[0].size % parts:
         dims = (Dim("·".join(dim.name for dim in dims), 0, math.prod(dim.size for dim in dims)),)
     count = dims[0].size // parts
-    return IndexSpan(dims[0], count, part * count), *whole(dims[1:])
+    return IndexSpan(dims[0], count, part * count), *full_spans(dims[1:])
 
 
-def _turned(layer: Any, x: Tensor, groups: tuple[Group, ...], index: Place) -> Products:
+def _transposed_conv(layer: Any, x: Tensor, groups: tuple[Group, ...], index: Place) -> Products:
     """Returns a transposed convolution: the numbers whose windows reach this place."""
     n = len(layer.kernel_size)
     lead, out, at = index[: -n - 1], index[-n - 1], index[-n:]
@@ -345,22 +347,27 @@ def _turned(layer: Any, x: Tensor, groups: tuple[Group, ...], index: Place) -> P
     weight = exact(layer.weight[:, out])
     for i, tap in enumerate(taps):
         weight = weight.index_select(i + 1, tap)
-    factors = Numbers(0, windowed(x[lead], tuple(window), 0.0)), Numbers("weight", weight.flatten())
-    spans = (*whole(groups[-n - 1]), *window)
-    return Products(spans, factors, _one(layer.bias, out), n)
+    factors = (
+        Numbers(0, window_numbers(x[lead], tuple(window), 0.0)),
+        Numbers("weight", weight.flatten()),
+    )
+    spans = (*full_spans(groups[-n - 1]), *window)
+    return Products(spans, factors, _parameter_value(layer.bias, out), n)
 
 
 def _layer_norm(layer: Any, x: Tensor, groups: tuple[Group, ...], index: Place) -> NormArithmetic:
     """Returns layer norm, or root-mean-square norm, which has no mean."""
     n = len(layer.normalized_shape)
     lead, own = index[: len(index) - n], index[len(index) - n :]
-    spans = tuple(span for group in groups[-n:] for span in whole(group))
+    spans = tuple(span for group in groups[-n:] for span in full_spans(group))
     numbers = exact(x[lead]).flatten()
     centred = isinstance(layer, nn.LayerNorm)
     mean = float(numbers.mean()) if centred else None
     variance = float((numbers - (mean or 0.0)).square().mean())
     at = ravelled(own, layer.normalized_shape)
-    weight, bias = (_one(getattr(layer, name, None), own) for name in ("weight", "bias"))
+    weight, bias = (
+        _parameter_value(getattr(layer, name, None), own) for name in ("weight", "bias")
+    )
     return NormArithmetic(spans, numbers, at, mean, variance, layer.eps, weight, bias)
 
 
@@ -369,30 +376,30 @@ def _batch_norm(
 ) -> NormArithmetic | None:
     b, c, *rest = index
     channel = x[:, c]
-    if channel.numel() > MOST:
+    if channel.numel() > MAX_NUMBERS:
         return None
-    spans = tuple(s for i, group in enumerate(groups) if i != 1 for s in whole(group))
+    spans = tuple(s for i, group in enumerate(groups) if i != 1 for s in full_spans(group))
     numbers = exact(channel).flatten()
     kept = not layer.training
     mean, variance = numbers.mean(), numbers.var(correction=0)
     if kept:
         mean, variance = layer.running_mean[c], layer.running_var[c]
     at = ravelled((b, *rest), channel.shape)
-    weight, bias = _one(layer.weight, c), _one(layer.bias, c)
+    weight, bias = _parameter_value(layer.weight, c), _parameter_value(layer.bias, c)
     return NormArithmetic(
         spans, numbers, at, float(mean), float(variance), layer.eps, weight, bias, kept
     )
 
 
-def _one(x: Tensor | None, index: int | Place) -> float | None:
+def _parameter_value(x: Tensor | None, index: int | Place) -> float | None:
     """Returns a number of a parameter, or None if the layer lacks it."""
     return None if x is None else float(x.detach()[index])
 
 
-LAYERS: Mapping[str, Callable[..., How | None]] = {
+LAYERS: Mapping[str, Callable[..., Arithmetic | None]] = {
     "BatchNorm": _batch_norm,
     "Conv": _conv,
-    "ConvTranspose": _turned,
+    "ConvTranspose": _transposed_conv,
     "LayerNorm": _layer_norm,
     "Linear": _linear,
     "RMSNorm": _layer_norm,
@@ -414,7 +421,13 @@ POINTWISE = (
     ex.Prefix,
     ex.Size,
 )
-SEVERAL = {"clamp", "div", "maximum", "minimum", "where"}  # functions of more than one number
+MULTI_ARGUMENT_FUNCTIONS = {
+    "clamp",
+    "div",
+    "maximum",
+    "minimum",
+    "where",
+}  # functions of more than one number
 
 
 def number_origin(
@@ -448,7 +461,7 @@ def number_origin(
 
 def arithmetic(
     module: CircuitModule, values: Mapping[str, Tensor], cell: Cell, output: int, index: Index
-) -> How | CopyArithmetic | None:
+) -> Arithmetic | CopyArithmetic | None:
     """Returns how an op made one number of an output; None if unknown, as for a parameter."""
     said = expressions(cell)
     if len(said) < len(cell.outputs):
@@ -480,12 +493,12 @@ class ArithmeticReader:
         self.called = layer.function if layer is not None else ""
         self.own: Any = module.get_submodule(cell.path) if layer is not None else None
 
-    def read(self, expr: ex.TorchExpr, index: Index) -> How | CopyArithmetic | None:
+    def read(self, expr: ex.TorchExpr, index: Index) -> Arithmetic | CopyArithmetic | None:
         """Returns how the number at ``index`` of an expression came about."""
-        reader: Callable[[Any, Index], How | CopyArithmetic | None] | None
+        reader: Callable[[Any, Index], Arithmetic | CopyArithmetic | None] | None
         reader = getattr(self, type(expr).__name__.lower(), None)
         found = reader(expr, index) if reader is not None else None
-        return self._each(expr) if found is None else found
+        return self._read_pointwise(expr) if found is None else found
 
     def tensor(self, expr: ex.TorchExpr) -> Tensor:
         """Returns all numbers of an expression."""
@@ -498,7 +511,7 @@ class ArithmeticReader:
     def groups(self, expr: ex.TorchExpr) -> tuple[ex.Group, ...]:
         """Returns the dimensions that each torch dimension of an expression stands for."""
         if isinstance(expr, ex.Rearrange):
-            return expr.after
+            return expr.target_dims
         assert isinstance(expr, ex.Arg), expr
         return tuple((dim,) for dim in self.cell.site.inputs[expr.index].dims)
 
@@ -507,33 +520,33 @@ class ArithmeticReader:
     def arg(self, expr: ex.Arg, index: Index) -> CopyArithmetic:
         return CopyArithmetic(expr.index, index)
 
-    def rearrange(self, expr: ex.Rearrange, index: Index) -> How | CopyArithmetic | None:
-        return self.read(expr.on, moved(index, expr.after, expr.before))
+    def rearrange(self, expr: ex.Rearrange, index: Index) -> Arithmetic | CopyArithmetic | None:
+        return self.read(expr.operand, regroup_index(index, expr.target_dims, expr.source_dims))
 
-    def select(self, expr: ex.Select, index: Index) -> How | CopyArithmetic | None:
+    def select(self, expr: ex.Select, index: Index) -> Arithmetic | CopyArithmetic | None:
         at = len(index) + 1 + expr.dim
-        size = self.tensor(expr.on).shape[expr.dim]
-        return self.read(expr.on, (*index[:at], expr.index % size, *index[at:]))
+        size = self.tensor(expr.operand).shape[expr.dim]
+        return self.read(expr.operand, (*index[:at], expr.index % size, *index[at:]))
 
-    def lookup(self, expr: ex.Lookup, index: Index) -> How | CopyArithmetic | None:
+    def lookup(self, expr: ex.Lookup, index: Index) -> Arithmetic | CopyArithmetic | None:
         places = self.tensor(expr.index)
-        shared, n = places.dim() - expr.own, places.dim()
+        shared, n = places.dim() - expr.index_rank, places.dim()
         place = int(places[index[:n]])
         return self.read(expr.table, (*index[:shared], place, *index[n:]))
 
-    def contract(self, expr: ex.Contract, index: Index) -> How | CopyArithmetic | None:
-        fixed = {dim.key: at for dim, at in zip(expr.after, index, strict=True)}
-        inner = dict.fromkeys(d for group in expr.before for d in group if d.key not in fixed)
+    def contract(self, expr: ex.Contract, index: Index) -> Arithmetic | CopyArithmetic | None:
+        fixed = {dim.key: at for dim, at in zip(expr.target_dims, index, strict=True)}
+        inner = dict.fromkeys(d for group in expr.source_dims for d in group if d.key not in fixed)
         if len(expr.args) == 1 and not inner:  # it only puts the axes in another order
-            (dims,) = expr.before
+            (dims,) = expr.source_dims
             return self.read(expr.args[0], tuple(fixed[dim.key] for dim in dims))
-        spans = whole(tuple(inner))
-        if counted(spans) > MOST:
+        spans = full_spans(tuple(inner))
+        if place_count(spans) > MAX_NUMBERS:
             return None
         at = fixed | dict(zip((span.dim.key for span in spans), grid(spans), strict=True))
         factors = tuple(
-            Numbers(_source(arg), taken(self.tensor(arg), [at[d.key] for d in group], spans))
-            for arg, group in zip(expr.args, expr.before, strict=True)
+            Numbers(_source(arg), numbers_at(self.tensor(arg), [at[d.key] for d in group], spans))
+            for arg, group in zip(expr.args, expr.source_dims, strict=True)
         )
         return Products(spans, factors)
 
@@ -542,25 +555,25 @@ class ArithmeticReader:
             return None
         (dim,) = expr.args
         assert isinstance(dim, ex.Const) and isinstance(dim.value, int)
-        x, at = self.tensor(expr.on), dim.value % len(index)
-        spans = whole(self.groups(expr.on)[at])
+        x, at = self.tensor(expr.operand), dim.value % len(index)
+        spans = full_spans(self.groups(expr.operand)[at])
         scores = exact(x[(*index[:at], slice(None), *index[at + 1 :])])
         return SoftmaxArithmetic(spans, scores, int(index[at]))
 
-    def call(self, expr: ex.Call, index: Index) -> How | CopyArithmetic | None:
+    def call(self, expr: ex.Call, index: Index) -> Arithmetic | CopyArithmetic | None:
         if expr.function == "torch.cat":
-            return self._joined(expr, index)
+            return self._read_concatenation(expr, index)
         if expr.function in REDUCTIONS:
-            return self._reduced(expr, index)
+            return self._read_reduction(expr, index)
         if expr.function == "torch.cumsum":
             return self._so_far(expr, index)
         if expr.function == "torch.roll":
-            return self._rolled(expr, index)
+            return self._read_roll(expr, index)
         if expr.function.startswith("F.max_pool"):
-            return self._pooled(expr, index)
+            return self._read_pooling(expr, index)
         return None
 
-    def layer(self, expr: ex.Layer, index: Index) -> How | None:
+    def layer(self, expr: ex.Layer, index: Index) -> Arithmetic | None:
         (on,) = expr.args
         kind = self.called.removeprefix("nn.").rstrip("123d")
         reader = LAYERS.get(kind)
@@ -570,7 +583,9 @@ class ArithmeticReader:
 
     # What is called -----------------------------------------------------------------------------
 
-    def _joined(self, expr: ex.Call, index: Index) -> How | CopyArithmetic | None:
+    def _read_concatenation(
+        self, expr: ex.Call, index: Index
+    ) -> Arithmetic | CopyArithmetic | None:
         (arrays,), ((_, dim),) = expr.args, expr.kwargs
         assert (
             isinstance(arrays, ex.Tuple)
@@ -585,16 +600,16 @@ class ArithmeticReader:
             place[at] -= size
         return None
 
-    def _reduced(self, expr: ex.Call, index: Index) -> ReductionArithmetic | None:
+    def _read_reduction(self, expr: ex.Call, index: Index) -> ReductionArithmetic | None:
         on, gone = reduced_dims(expr)
         x = self.tensor(on)
         at = sorted(dim % x.dim() for dim in gone)
-        if math.prod(x.shape[dim] for dim in at) > MOST:
+        if math.prod(x.shape[dim] for dim in at) > MAX_NUMBERS:
             return None
         place: list[Any] = list(index)
         for dim in at:
             place.insert(dim, slice(None))
-        spans = whole(tuple(dim for i in at for dim in self.groups(on)[i]))
+        spans = full_spans(tuple(dim for i in at for dim in self.groups(on)[i]))
         return ReductionArithmetic(
             spans, exact(x[tuple(place)]).flatten(), REDUCTIONS[expr.function]
         )
@@ -609,7 +624,7 @@ class ArithmeticReader:
         (way,) = self.groups(on)[at]
         return ReductionArithmetic((IndexSpan(way, count),), found, "sum")
 
-    def _rolled(self, expr: ex.Call, index: Index) -> How | CopyArithmetic | None:
+    def _read_roll(self, expr: ex.Call, index: Index) -> Arithmetic | CopyArithmetic | None:
         (on,), ((_, shifts), (_, dims)) = expr.args, expr.kwargs
         far, along = static_value(shifts), static_value(dims)
         assert far is not None and along is not None
@@ -621,7 +636,7 @@ class ArithmeticReader:
             place[dim] = (place[dim] - shift) % shape[dim]
         return self.read(on, tuple(place))
 
-    def _pooled(self, expr: ex.Call, index: Index) -> ReductionArithmetic:
+    def _read_pooling(self, expr: ex.Call, index: Index) -> ReductionArithmetic:
         on, kernel, stride = expr.args
         size, step = (static_value(part) for part in (kernel, stride))
         pad = static_value(dict(expr.kwargs)["padding"]) if expr.kwargs else None
@@ -632,15 +647,15 @@ class ArithmeticReader:
         dims = [dim for group in self.groups(on)[-n:] for dim in group]
         spans = tuple(IndexSpan(*each) for each in zip(dims, sizes, first, strict=True))
         lead = index[: len(index) - n]
-        return ReductionArithmetic(spans, windowed(x[lead], spans, -math.inf), "max", n)
+        return ReductionArithmetic(spans, window_numbers(x[lead], spans, -math.inf), "max", n)
 
-    def _each(self, expr: ex.TorchExpr) -> FormulaArithmetic | None:
+    def _read_pointwise(self, expr: ex.TorchExpr) -> FormulaArithmetic | None:
         """Returns a formula of the numbers at one place, if the expression is one."""
         site = self.cell.site
         alone = not any(
             (*site.own_inputs, *site.own_outputs)
         )  # an op without own axes is broadcast over all
-        if not all(isinstance(p, POINTWISE) and (alone or _plain(p)) for p in expr.walk()):
+        if not all(isinstance(p, POINTWISE) and (alone or _is_pointwise(p)) for p in expr.walk()):
             return None
         at = {dim.key: i for dim, i in zip(site.outputs[0].dims, self.index, strict=True)}
         indices = tuple(tuple(at[dim.key] for dim in array.dims) for array in site.inputs)
@@ -660,7 +675,9 @@ def _source(expr: ex.TorchExpr) -> int | str:
     return next((part.index for part in expr.walk() if isinstance(part, ex.Arg)), "unit")
 
 
-def _plain(part: ex.TorchExpr) -> bool:
+def _is_pointwise(part: ex.TorchExpr) -> bool:
     """Returns whether a call is known to work number by number."""
     name = part.function.rpartition(".")[2] if isinstance(part, ex.Call) else "abs"
-    return (name in FUNCTIONS or name in SEVERAL) and not isinstance(part, ex.Method)
+    return (name in FUNCTIONS or name in MULTI_ARGUMENT_FUNCTIONS) and not isinstance(
+        part, ex.Method
+    )

@@ -153,7 +153,7 @@ class _Tape:
         parameters: dict[str, Tensor] = {}
         while self.steps:
             cell, given, made = self.steps.pop()
-            own = dict(_own(self.module, cell))
+            own = dict(_trainable_parameters(self.module, cell))
             came = [arrays.get(value.id) for value in cell.outputs]
             came_to = [(y, g) for y, g in zip(made, came, strict=True) if g is not None]
             wanted = {v.id: x for v, x in zip(cell.inputs, given, strict=True) if x.requires_grad}
@@ -173,7 +173,7 @@ def _add(sums: dict[str, Tensor], names: Iterable[str], grads: Sequence[Tensor |
             sums[name] = sums[name] + grad if name in sums else grad
 
 
-def _own(module: CircuitModule, cell: Cell) -> Iterator[tuple[str, Tensor]]:
+def _trainable_parameters(module: CircuitModule, cell: Cell) -> Iterator[tuple[str, Tensor]]:
     """Yields the parameters of an op that need a gradient, with their names."""
     if not cell.name:
         return
@@ -285,11 +285,11 @@ class _Trial:
             float((g * way).sum()) for g, way in zip(grads, ways, strict=True) if g is not None
         )
         with torch.no_grad():
-            ahead = self._moved(names, ways, NUDGE)
-            behind = self._moved(names, ways, -NUDGE)
+            ahead = self._value_after_step(names, ways, NUDGE)
+            behind = self._value_after_step(names, ways, -NUDGE)
         return Slope(names, stated, (ahead - behind) / (2 * NUDGE))
 
-    def _moved(self, names: tuple[str, ...], ways: list[Tensor], far: float) -> float:
+    def _value_after_step(self, names: tuple[str, ...], ways: list[Tensor], far: float) -> float:
         """Returns f after a step along some directions."""
         kept = [self.leaves[name].clone() for name in names]
         for name, way in zip(names, ways, strict=True):

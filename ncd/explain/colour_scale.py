@@ -31,7 +31,7 @@ def palette(stops: str) -> bytes:
 
 
 @dataclass(frozen=True)
-class Pooled:
+class PooledMaps:
     """Maps whose cells stand for blocks of numbers, by their mean or their largest value."""
 
     maps: CellGrid  # (…, rows, columns)
@@ -49,7 +49,7 @@ class Pooled:
         return f"{rows:,} × {columns:,} numbers, shown as {what} of {high} × {wide}."
 
 
-def pool(maps: CellGrid, most: int) -> Pooled:
+def pool(maps: CellGrid, most: int) -> PooledMaps:
     """Pools maps to at most ``most`` cells a side; masked numbers (NaN) are ignored.
 
     A cell is the mean of a block of numbers. If the mean would hide a few outliers, every cell is
@@ -63,7 +63,7 @@ def pool(maps: CellGrid, most: int) -> Pooled:
     shape = maps.shape[-2:]
     rows, columns = (math.ceil(size / most) for size in shape)
     if (rows, columns) == (1, 1):
-        return Pooled(maps, shape)
+        return PooledMaps(maps, shape)
     blocks = _blocks(maps, rows, columns)
     known = np.isfinite(blocks)
     numbers, count = np.where(known, blocks, 0), known.sum((-3, -1))
@@ -72,7 +72,7 @@ def pool(maps: CellGrid, most: int) -> Pooled:
     furthest = np.where(high >= -low, high, low)
     largest = bool(np.abs(means).max(initial=0) < 0.5 * np.abs(furthest).max(initial=0))
     cells = np.where(count > 0, furthest if largest else means, np.nan)
-    return Pooled(cells.astype(np.float32), shape, (rows, columns), largest)
+    return PooledMaps(cells.astype(np.float32), shape, (rows, columns), largest)
 
 
 def _blocks(maps: CellGrid, rows: int, columns: int) -> CellGrid:

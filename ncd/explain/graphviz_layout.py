@@ -39,7 +39,7 @@ def svg(dot: str, patience: float) -> str:
         raise LayoutError("Graphviz is not installed on this server: there is no program “dot”.")
     end = monotonic() + patience
     try:
-        picture = _drawn(_waiting(command), dot, end) or _drawn(_Program(command), dot, end)
+        picture = _draw_svg(_waiting(command), dot, end) or _draw_svg(_Program(command), dot, end)
     except TimeoutError:
         raise LayoutError(f"Graphviz took more than {patience:g} s for this graph.") from None
     except OSError:
@@ -49,7 +49,7 @@ def svg(dot: str, patience: float) -> str:
     return picture
 
 
-def _drawn(program: _Program | None, dot: str, end: float) -> str:
+def _draw_svg(program: _Program | None, dot: str, end: float) -> str:
     """Returns the SVG from a process; empty if there is no process, or it gave no picture."""
     if program is None:
         return ""
@@ -120,12 +120,12 @@ class _Program:
                     return ""
                 found += more
             elif writable:
-                rest = self._written(rest)
+                rest = self._write_available(rest)
         if END not in found:
             raise TimeoutError
         return found[: found.find(END) + len(END)].decode(errors="replace")
 
-    def _written(self, text: bytes) -> bytes:
+    def _write_available(self, text: bytes) -> bytes:
         """Writes as much of a text as fits; returns the rest, nothing if the pipe is closed."""
         try:
             return text[os.write(self.into, text) :]

@@ -19,15 +19,7 @@ from torch import Tensor
 from ncd.circuit.circuit import Cell, Circuit, Value
 from ncd.drawing.elements.primitives import PictureTile, Rectangle, Thumbnail
 from ncd.errors import MismatchError, ParseError, short_repr
-from ncd.explain.colour_scale import (
-    CellGrid,
-    ColourRange,
-    map_png,
-    palette,
-    png,
-    pool,
-    rgb_image,
-)
+from ncd.explain.colour_scale import CellGrid, ColourRange, map_png, palette, png, pool, rgb_image
 from ncd.language.arguments import check_flag
 from ncd.language.axes import Array, Axis
 from ncd.language.torch_code import Arg

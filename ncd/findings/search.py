@@ -23,10 +23,10 @@ from ncd.findings.reading.finding import LATE, Finding
 from ncd.findings.reading.source_trace import SourceTrace
 from ncd.findings.silent.silent_search import silent
 from ncd.findings.sizes.size_search import sizes
-from ncd.read.python_source.assumptions import OTHER, unfit
+from ncd.read.python_source.assumptions import OTHER_INPUT_CURE, unfit
 from ncd.read.python_source.model_inputs import input_words
 from ncd.read.python_source.source_tree import deep
-from ncd.read.python_source.usual_sizes import PLAIN
+from ncd.read.python_source.usual_sizes import PLAIN_TYPES
 from ncd.read.recognise import unindented
 from ncd.read.torch_module.from_torch import Imported
 
@@ -53,7 +53,7 @@ def plain_reading(text: str, deadline: float) -> SourceTrace:
         shapes = trace.assumed or trace.shapes
         if trace.error is None or not shapes or "," in shapes or shapes.count("x") >= RANK:
             break
-        again = _fitted(text, shapes, deadline)
+        again = _fitting_reading(text, shapes, deadline)
         if again is None or again.message == trace.message:
             break
         trace = again
@@ -79,7 +79,7 @@ def with_assumption(failure: Failure, plain: SourceTrace, reason: str) -> str:
         plainly = {int(one) for one in failure.test.expr.atoms(sympy.Integer)}
         sizes = {name: given for name, given in taken.items() if plainly & {*_numbers(given)}}
     words = unfit(inputs, sizes, sure)
-    return f"{words[:1].upper()}{words[1:]}: {reason} Try {OTHER}." if words else reason
+    return f"{words[:1].upper()}{words[1:]}: {reason} Try {OTHER_INPUT_CURE}." if words else reason
 
 
 def _numbers(given: Mapping[str, Any]) -> Iterator[int]:
@@ -88,7 +88,7 @@ def _numbers(given: Mapping[str, Any]) -> Iterator[int]:
         yield from (n for n in tree_leaves(value) if type(n) is int)
 
 
-def _fitted(text: str, shapes: str, deadline: float) -> SourceTrace | None:
+def _fitting_reading(text: str, shapes: str, deadline: float) -> SourceTrace | None:
     """Returns a reading with another size of the assumed input, if one may fit."""
     failure = failure_of(SourceTrace(text, True, deadline, shapes).read())
     if failure is None or failure.test is None:
@@ -99,14 +99,14 @@ def _fitted(text: str, shapes: str, deadline: float) -> SourceTrace | None:
         if place is None or place.line:
             continue
         for value in solutions(failure, (symbol,), near_sizes(failure))[:1]:
-            return SourceTrace(text, False, deadline, _with(shapes, place.start, value)).read()
+            return SourceTrace(text, False, deadline, _with_size(shapes, place.start, value)).read()
     return None
 
 
-def _with(shapes: str, index: int, value: int) -> str:
+def _with_size(shapes: str, index: int, value: int) -> str:
     """Returns a shape with another size at a place.
 
-    >>> _with("1x16#50", 1, 12)
+    >>> _with_size("1x16#50", 1, 12)
     '1x12#50'
     """
     sizes, hash_sign, rows = shapes.partition("#")
@@ -120,7 +120,9 @@ def _with(shapes: str, index: int, value: int) -> str:
 SECONDS = 9.0  # of computing, for everything; the process has 16
 SYMBOLS = 0.6  # of it for the reading with symbols
 SIZES = 0.3  # of what is left for the sizes that would work
-LEFT = Finding("size", 0, "", "The time for silent faults ran out: not all were looked for.")
+TIMEOUT_FINDING = Finding(
+    "size", 0, "", "The time for silent faults ran out: not all were looked for."
+)
 
 
 @deep()
@@ -157,7 +159,7 @@ def findings(text: str, seconds: float = SECONDS) -> tuple[Finding, ...]:
     if plain.unsure:
         return (LATE,) if time.process_time() > deadline else ()
     faults = silent(text, deadline - time.process_time(), plain)
-    return (*faults, LEFT) if time.process_time() > deadline else tuple(faults)
+    return (*faults, TIMEOUT_FINDING) if time.process_time() > deadline else tuple(faults)
 
 
 @deep()
@@ -226,7 +228,7 @@ def module_findings(found: Imported) -> tuple[Finding, ...]:
     if kind.__module__.startswith("torch.") or "." in kind.__qualname__:
         return ()
     settings = _settings(module)
-    inputs = _spelled(found.exported.args, found.exported.named)
+    inputs = _arguments_text(found.exported.args, found.exported.named)
     try:
         text = Path(inspect.getsourcefile(kind.forward) or "").read_text(encoding="utf-8")
     except (OSError, TypeError, ValueError):
@@ -258,7 +260,7 @@ def _settings(module: nn.Module) -> str | None:
         if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD):
             continue
         value = vars(module).get(each.name, each.default)
-        if type(value) not in PLAIN or (value is None and each.default is not None):
+        if type(value) not in PLAIN_TYPES or (value is None and each.default is not None):
             if each.default is each.empty:
                 return None
             continue
@@ -266,7 +268,7 @@ def _settings(module: nn.Module) -> str | None:
     return ", ".join(found)
 
 
-def _spelled(args: tuple[Any, ...], named: Mapping[str, Any]) -> str | None:
+def _arguments_text(args: tuple[Any, ...], named: Mapping[str, Any]) -> str | None:
     """Returns the inputs of a module as a source writes them; None if it cannot."""
     pairs = [*(("", x) for x in args), *((f"{name}=", x) for name, x in named.items())]
     words = [(name, input_words(x)) for name, x in pairs]

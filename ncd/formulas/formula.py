@@ -154,11 +154,11 @@ def parse(text: str) -> Formula:
         raise ParseError(f"{short_repr(text)} is no formula", cure='text such as "2 * $1"')
     if len(text) > LONGEST:
         raise ParseError(f"the formula has more than {LONGEST} letters", cure="a shorter one")
-    return _parsed(text)
+    return _parse_cached(text)
 
 
 @lru_cache(maxsize=1024)
-def _parsed(text: str) -> Formula:
+def _parse_cached(text: str) -> Formula:
     return _Parser(text).formula()
 
 
@@ -184,12 +184,12 @@ class _Parser:
         while at < end:
             token = _TOKEN.match(text, at)
             if token is None:
-                raise self._wrong(f"{short_repr(text[at:].lstrip()[:12])} is not understood")
+                raise self._syntax_error(f"{short_repr(text[at:].lstrip()[:12])} is not understood")
             self.tokens.append(token)
             at = token.end()
         self._check_order()
 
-    def _wrong(self, fact: str) -> ParseError:
+    def _syntax_error(self, fact: str) -> ParseError:
         whole = f" in the formula {short_repr(self.text)}"
         return ParseError(fact + whole, cure='something like "where($2 > 0, -inf, $1)"')
 
@@ -201,18 +201,18 @@ class _Parser:
             sign = token["sign"] if token else ""
             word = short_repr(token[0].strip() if token else "the end")
             if not value and sign not in (None, "(", "-", "not"):
-                raise self._wrong(f"a number or a name is missing before {word}")
+                raise self._syntax_error(f"a number or a name is missing before {word}")
             starts = sign is None or sign == "not" or (sign == "(" and not name)
             if calls and ((value and starts) or not token or (sign == "," and not calls[-1])):
-                raise self._wrong(f") is missing before {word}")
+                raise self._syntax_error(f") is missing before {word}")
             if value and (starts or (not calls and sign in (")", ","))):
-                raise self._wrong(f"{word} stands where nothing can follow")
+                raise self._syntax_error(f"{word} stands where nothing can follow")
             if sign == "(":
                 calls.append(name)
             elif sign == ")":
                 calls.pop()
             if len(calls) > DEEPEST:
-                raise self._wrong(f"brackets stand more than {DEEPEST} deep")
+                raise self._syntax_error(f"brackets stand more than {DEEPEST} deep")
             name, value = bool(token and token["name"]), sign in (None, ")")
 
     def formula(self) -> Formula:
@@ -220,12 +220,12 @@ class _Parser:
         try:
             tree = ast.parse(code, mode="eval").body
         except SyntaxError:  # the order is right, but Python wants brackets around "not"
-            raise self._wrong("'not' stands without brackets after an operator") from None
+            raise self._syntax_error("'not' stands without brackets after an operator") from None
         except (MemoryError, RecursionError):
             raise _too_tall() from None
-        return self._converted(tree, 0)
+        return self._convert_node(tree, 0)
 
-    def _converted(self, node: ast.expr, height: int) -> Formula:
+    def _convert_node(self, node: ast.expr, height: int) -> Formula:
         """Converts a node of Python's tree that has ``height`` operations above it."""
         match node:
             case ast.Name():
@@ -240,7 +240,7 @@ class _Parser:
                 return self._apply(_SIGNS[type(node.op)], node.values, height)
             case ast.Call(func=ast.Name() as name):
                 return self._call(self._token(name)["name"], node.args, height)
-        raise self._wrong("two comparisons stand in a row")
+        raise self._syntax_error("two comparisons stand in a row")
 
     def _token(self, node: ast.Name) -> re.Match[str]:
         return self.tokens[int(node.id[1:])]
@@ -256,14 +256,14 @@ class _Parser:
             cure = nearest_name(name, FUNCTIONS)
             raise ParseError(f"there is no function {short_repr(name)}", cure=cure)
         if len(args) != FUNCTIONS[name]:
-            raise self._wrong(f"{name} takes {FUNCTIONS[name]} arguments, not {len(args)}")
+            raise self._syntax_error(f"{name} takes {FUNCTIONS[name]} arguments, not {len(args)}")
         return self._apply(name, args, height)
 
     def _apply(self, operation: str, nodes: Sequence[ast.expr], height: int) -> Formula:
         height += len(nodes) - 1 if operation in ("and", "or") else 1  # a and b and c is nested
         if height > TALLEST:
             raise _too_tall()
-        parts = [self._converted(node, height) for node in nodes]
+        parts = [self._convert_node(node, height) for node in nodes]
         if operation in ("and", "or"):
             return reduce(lambda a, b: Application(operation, (a, b)), parts)
         return Application(operation, tuple(parts))

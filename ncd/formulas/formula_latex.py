@@ -73,16 +73,16 @@ def mark_text(formula: Formula) -> str:
     >>> mark_text(parse("where($2 > 0, sin(x / 100), cos(x / 100))"))
     'where(b > 0, sin(x / 100…'
     """
-    text = lettered(formula)
+    text = lettered_text(formula)
     text = _WORD.sub(lambda word: _SIGNS[word[0]], text)
     return re.sub(r" \*\* (-?[\w.]+)", r"^{\1}", ellipsize(text)).replace(" ** ", "^")
 
 
-def lettered(formula: Formula) -> str:
+def lettered_text(formula: Formula) -> str:
     """Returns the formula as text whose operands are a, b, c.
 
     >>> from ncd.formulas.formula import parse
-    >>> lettered(parse("where($2 > 0, -inf, $1)"))
+    >>> lettered_text(parse("where($2 > 0, -inf, $1)"))
     'where(b > 0, -inf, a)'
     """
     return re.sub(r"\$(\d+)", lambda n: "abcdfghl"[(int(n[1]) - 1) % 8], str(formula))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ncd.formulas.traced_sizes import is_symbolic
 
-RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+SUPERSCRIPT_DIGITS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 PREFIXES = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 NEARLY = 0.9995  # of a prefix: it would be written as 1000 of the one below
 
@@ -18,7 +18,7 @@ def amount(number: float, unit: str = "") -> str:
     ('11 PFLOP', '1 TB')
     """
     if is_symbolic(number):
-        return number.said(f"~{unit}", amount(number.value, unit))
+        return number.placeholder(f"~{unit}", amount(number.value, unit))
     if number == 0:
         return f"0 {unit}".strip()
     if unit == "s" and number < 1:
@@ -48,5 +48,5 @@ def digits(number: float) -> str:
     text = f"{number:.0f}" if 999.5 <= abs(number) < 1e6 else f"{number:.3g}"
     base, power, above = text.partition("e")
     if power:
-        base += f" × 10{str(int(above)).translate(RAISED)}"
+        base += f" × 10{str(int(above)).translate(SUPERSCRIPT_DIGITS)}"
     return base.replace("-", "−")

@@ -18,7 +18,7 @@ from typing import Any, TypeGuard
 
 Atom = str | tuple[Any, ...]  # a size's name, or ("//", numerator, denominator), or with "%"
 Product = tuple[Atom, ...]
-Counted = dict[Product, int]
+Polynomial = dict[Product, int]
 Sum = tuple[tuple[Product, int], ...]  # each product with its coefficient, sorted
 
 
@@ -31,7 +31,7 @@ def normal_form(total: Mapping[Product, int]) -> Sum:
     return tuple(sorted(((product, n) for product, n in total.items() if n), key=repr))
 
 
-def add(a: Mapping[Product, int], b: Mapping[Product, int]) -> Counted:
+def add(a: Mapping[Product, int], b: Mapping[Product, int]) -> Polynomial:
     """Returns the sum of two polynomials.
 
     >>> add({("h",): 1}, {("h",): 2, (): 5})
@@ -43,13 +43,13 @@ def add(a: Mapping[Product, int], b: Mapping[Product, int]) -> Counted:
     return total
 
 
-def multiply(a: Mapping[Product, int], b: Mapping[Product, int]) -> Counted:
+def multiply(a: Mapping[Product, int], b: Mapping[Product, int]) -> Polynomial:
     """Returns the product of two polynomials.
 
     >>> multiply({("k",): 1, (): 1}, {("h",): 2})
     {('h', 'k'): 2, ('h',): 2}
     """
-    total: Counted = {}
+    total: Polynomial = {}
     for one, n in a.items():
         for other, m in b.items():
             product = _product((*one, *other))
@@ -57,7 +57,7 @@ def multiply(a: Mapping[Product, int], b: Mapping[Product, int]) -> Counted:
     return total
 
 
-def divmod_by(a: Mapping[Product, int], b: Mapping[Product, int]) -> tuple[Counted, Counted]:
+def divmod_by(a: Mapping[Product, int], b: Mapping[Product, int]) -> tuple[Polynomial, Polynomial]:
     """Returns the quotient and the remainder of ``a`` by ``b``, if ``b`` is one product.
 
     >>> divmod_by({("h", "k"): 4, ("k",): 3}, {("k",): 2})
@@ -128,7 +128,7 @@ class SizeTrace:
         return sum(n * math.prod(map(self._atom, product)) for product, n in total)
 
     @property
-    def open(self) -> dict[str, Any]:
+    def symbolic_sizes(self) -> dict[str, Any]:
         """The traced sizes by their names."""
         return {
             name: SymbolicInt(self, (((name,), 1),), value) for name, value in self.sizes.items()
@@ -193,11 +193,11 @@ class SymbolicInt:
     def __class__(self) -> type:
         return int
 
-    def _with(self, other: Any, join: Callable[[SymbolicInt, Any], Any]) -> Any:
+    def _combine(self, other: Any, join: Callable[[SymbolicInt, Any], Any]) -> Any:
         return join(self, other) if isinstance(other, int) else NotImplemented
 
     def __add__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: a.trace.number(add(_total(a), _total(b))))
+        return self._combine(other, lambda a, b: a.trace.number(add(_total(a), _total(b))))
 
     __radd__ = __add__
 
@@ -214,21 +214,21 @@ class SymbolicInt:
         return -self if self < 0 else self
 
     def __mul__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: a.trace.number(multiply(_total(a), _total(b))))
+        return self._combine(other, lambda a, b: a.trace.number(multiply(_total(a), _total(b))))
 
     __rmul__ = __mul__
 
     def __floordiv__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: _part("//", a, b))
+        return self._combine(other, lambda a, b: _part("//", a, b))
 
     def __rfloordiv__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: _part("//", b, a))
+        return self._combine(other, lambda a, b: _part("//", b, a))
 
     def __mod__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: _part("%", a, b))
+        return self._combine(other, lambda a, b: _part("%", a, b))
 
     def __rmod__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: _part("%", b, a))
+        return self._combine(other, lambda a, b: _part("%", b, a))
 
     def __divmod__(self, other: Any) -> Any:
         return self // other, self % other
@@ -254,10 +254,10 @@ class SymbolicInt:
         return other ** int(self)
 
     def __lt__(self, other: Any) -> Any:
-        return self._compared(other, "<", lambda d: d < 0)
+        return self._compare(other, "<", lambda d: d < 0)
 
     def __le__(self, other: Any) -> Any:
-        return self._compared(other, "<=", lambda d: d <= 0)
+        return self._compare(other, "<=", lambda d: d <= 0)
 
     def __gt__(self, other: Any) -> Any:
         return _opposite(self.__le__(other))
@@ -266,14 +266,14 @@ class SymbolicInt:
         return _opposite(self.__lt__(other))
 
     def __eq__(self, other: object) -> Any:
-        return self._compared(other, "=", lambda d: d == 0)
+        return self._compare(other, "=", lambda d: d == 0)
 
     def __ne__(self, other: object) -> Any:
         return _opposite(self.__eq__(other))
 
-    def _compared(self, other: Any, sign: str, test: Callable[[int], bool]) -> Any:
+    def _compare(self, other: Any, sign: str, test: Callable[[int], bool]) -> Any:
         if isinstance(other, float):
-            return self._compared_real(other, sign, test)
+            return self._compare_real(other, sign, test)
         if not isinstance(other, int):
             return NotImplemented
         key = self.total, other.total if is_symbolic(other) else int(other)
@@ -284,14 +284,14 @@ class SymbolicInt:
             return test(difference)
         return self.trace.fact(difference.total, sign, test(difference.value))
 
-    def _compared_real(self, other: float, sign: str, test: Callable[[int], bool]) -> bool:
+    def _compare_real(self, other: float, sign: str, test: Callable[[int], bool]) -> bool:
         """Compares with a real number by way of the whole number next to it."""
         if math.isinf(other):
             return sign != "=" and other > 0
         if sign == "=" and not other.is_integer():
             return False
         whole = math.ceil(other) if sign == "<" else math.floor(other)
-        return bool(self._compared(whole, sign, test))
+        return bool(self._compare(whole, sign, test))
 
     def __hash__(self) -> int:
         return self._hash
@@ -321,14 +321,14 @@ class SymbolicInt:
     def __format__(self, spec: str) -> str:
         if spec not in ("", ","):
             return format(int(self), spec)
-        return self.said(spec, format(self.value, spec))
+        return self.placeholder(spec, format(self.value, spec))
 
     def __str__(self) -> str:
         return self.__format__("")
 
     __repr__ = __str__
 
-    def said(self, how: str, now: str) -> str:
+    def placeholder(self, how: str, now: str) -> str:
         """Returns the letters that stand for it in a text where its format gives ``now``."""
         return self.trace.placeholder_text(self, how, len(now))
 

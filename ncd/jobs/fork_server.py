@@ -26,8 +26,8 @@ from ncd.run.device import exact
 
 # --- The work of a worker: one job, and its reports
 
-AFTER = 10  # added niceness of workers, so that pages come first; at most 19
-FIRST = 500  # of 1000: if memory runs out, the kernel kills a worker, not the server
+WORKER_NICENESS = 10  # added niceness of workers, so that pages come first; at most 19
+OOM_SCORE = 500  # of 1000: if memory runs out, the kernel kills a worker, not the server
 KINDS: Mapping[str, Callable[..., None]] = {
     "findings": findings,
     "sizes": sizes,
@@ -50,10 +50,10 @@ def make_ready(kind: str) -> None:
 
 def lower_priority() -> None:
     """Gives this process the lowest priority, also when the system runs out of memory."""
-    os.nice(max(0, AFTER - os.nice(0)))
+    os.nice(max(0, WORKER_NICENESS - os.nice(0)))
     score = Path("/proc/self/oom_score_adj")
     if score.exists():
-        score.write_text(str(FIRST))
+        score.write_text(str(OOM_SCORE))
 
 
 def work(text: str, line: WorkerChannel) -> None:
@@ -87,7 +87,7 @@ class SocketLine(WorkerChannel):
             message = {**message, "result": len(result)}
         self.socket.sendall(json.dumps(message).encode() + b"\n" + (result or b""))
 
-    def heed(self) -> None:
+    def handle_requests(self) -> None:
         """Handles requests until the connection closes."""
         while request := self.socket.recv(100):
             if RESULT_REQUEST in request:
@@ -118,14 +118,14 @@ def _fork(own: socket.socket, control: socket.socket) -> int:
         control.close()
         lower_priority()
         line = SocketLine(own)
-        text = _first(own)
-        Thread(target=line.heed, daemon=True).start()
+        text = _read_line(own)
+        Thread(target=line.handle_requests, daemon=True).start()
         work(text, line)
     finally:
         os._exit(0)
 
 
-def _first(own: socket.socket) -> str:
+def _read_line(own: socket.socket) -> str:
     """Reads up to the end of the first line, and no further."""
     read = b""
     while not read.endswith(b"\n"):

@@ -72,7 +72,7 @@ class Turns:
             return len(self._waiting)
 
     @contextmanager
-    def taken(self, visitor: str, seconds: float) -> Iterator[bool]:
+    def take_turn(self, visitor: str, seconds: float) -> Iterator[bool]:
         """Waits for a turn; yields whether it came in time, and gives it back at the end."""
         came = self._wait(visitor, seconds)
         try:
@@ -86,7 +86,9 @@ class Turns:
         with self._news:
             self._waiting.append(own)
             try:
-                came = self._news.wait_for(lambda: self._free > 0 and self._next() is own, seconds)
+                came = self._news.wait_for(
+                    lambda: self._free > 0 and self._next_waiter() is own, seconds
+                )
             finally:
                 self._waiting.remove(own)
             if came:
@@ -97,7 +99,7 @@ class Turns:
             self._tidy()
             return came
 
-    def _next(self) -> tuple[str, object]:
+    def _next_waiter(self) -> tuple[str, object]:
         def rank(one: tuple[str, object]) -> tuple[int, int]:
             return self._running.count(one[0]), self._last.get(one[0], 0)
 
@@ -119,16 +121,16 @@ class Turns:
 # --- The pool of workers with its queue; equal questions share one job
 
 ADDRESS = "NCD_RAY"  # the environment variable with the address of a cluster
-GONE = 90.0  # seconds until a ticket expires; a hidden page renews its own each minute
+TICKET_SECONDS = 90.0  # seconds until a ticket expires; a hidden page renews its own each minute
 WAITING = 200  # jobs in the queue
 TRIES = 2  # starts of one job
-KEPT = 50_000_000  # bytes of cached results
+MAX_CACHED_BYTES = 50_000_000  # bytes of cached results
 STEP = 500  # approximate bytes of one report
 PATIENCE = 60.0  # extra seconds for a late worker's last message
 LEFT, STOPPED = "left", "stopped"  # reasons of a ticket without a result
 QUIET = LEFT, STOPPED  # reasons that are no failure
-LOST = f"its worker was lost {TRIES} times"
-FULL = "too many wait already; please try again later"
+LOST_WORKER_TEXT = f"its worker was lost {TRIES} times"
+FULL_QUEUE_TEXT = "too many wait already; please try again later"
 LATE = "it took too long"
 
 
@@ -144,7 +146,7 @@ class Job:
     tries: int = 0
     began: float = 0.0
     worker: Worker | None = None
-    over: bool = False
+    is_closed: bool = False
 
 
 class CachedOutcome(NamedTuple):
@@ -183,9 +185,9 @@ class Ticket:
     def poll(self, wait: float = 0.0) -> bool:
         """Waits up to ``wait`` seconds; returns whether anything is new since the last look."""
         self.last_polled = time.monotonic()
-        return self._pool.wait(self._new, wait)
+        return self._pool.wait(self._has_news, wait)
 
-    def _new(self) -> bool:
+    def _has_news(self) -> bool:
         marks = (len(self.reports), self.ended, self.again)
         new, self._marks = marks != self._marks, marks
         return new
@@ -214,7 +216,7 @@ class Pool:
         self._queue: list[Job] = []
         self._running: list[Job] = []
         self._jobs: dict[str, Job] = {}
-        self._kept: LRUCache[str, CachedOutcome] = LRUCache(KEPT, getsizeof=_weight)
+        self._kept: LRUCache[str, CachedOutcome] = LRUCache(MAX_CACHED_BYTES, getsizeof=_weight)
         self._watched = False
 
     def submit(self, kind: str, given: Mapping[str, Any]) -> Ticket:
@@ -230,7 +232,7 @@ class Pool:
                 ticket.reports = done.reports
                 ticket.end(done.result, whole=True)
             elif key not in self._jobs and len(self._queue) >= WAITING:
-                ticket.end(failure=FULL)
+                ticket.end(failure=FULL_QUEUE_TEXT)
             else:
                 if key not in self._jobs:
                     self._jobs[key] = job
@@ -265,7 +267,7 @@ class Pool:
         """Removes a ticket from a job; a job without tickets ends."""
         with self._news:
             ticket.end(failure=why)
-            if ticket in job.tickets and not job.over:
+            if ticket in job.tickets and not job.is_closed:
                 job.tickets.remove(ticket)
             ended = self._close(job) if not job.tickets else None
             self._news.notify_all()
@@ -276,9 +278,9 @@ class Pool:
 
     def _close(self, job: Job) -> Worker | None:
         """Closes a job; returns its worker if that still has to be ended."""
-        if job.over:
+        if job.is_closed:
             return None
-        job.over = True
+        job.is_closed = True
         self._jobs.pop(job.key, None)
         if job in self._queue:
             self._queue.remove(job)
@@ -305,7 +307,7 @@ class Pool:
             worker = self.backend.start(job.text)
             with self._news:
                 job.worker = worker
-                stopping, over = any(ticket.stopping for ticket in job.tickets), job.over
+                stopping, over = any(ticket.stopping for ticket in job.tickets), job.is_closed
                 self._fill()  # a cluster knows its slots only after the start
             if over:
                 worker.end()
@@ -318,14 +320,14 @@ class Pool:
         with self._news:
             self._running.remove(job)
             job.worker = None
-            if not job.over:
-                self._again(job)
+            if not job.is_closed:
+                self._retry(job)
             self._fill()
             self._news.notify_all()
 
     def _take(self, job: Job, message: Message) -> None:
         with self._news:
-            if job.over:
+            if job.is_closed:
                 return
             job.reports.extend(message.get("news", ()))
             done = None
@@ -345,7 +347,7 @@ class Pool:
             ticket.end(result, whole, failure)
         self._close(job)
         kept = CachedOutcome(job.reports, result)
-        if whole and _weight(kept) <= KEPT:
+        if whole and _weight(kept) <= MAX_CACHED_BYTES:
             self._kept[job.key] = kept
 
     def _part(self, job: Job, result: bytes) -> Worker | None:
@@ -355,10 +357,10 @@ class Pool:
             job.tickets.remove(ticket)
         return None if job.tickets else self._close(job)
 
-    def _again(self, job: Job) -> None:
+    def _retry(self, job: Job) -> None:
         """Handles a lost worker: the job starts again, first in the queue, or fails."""
         if job.tries >= TRIES:
-            self._end(job, failure=LOST)
+            self._end(job, failure=LOST_WORKER_TEXT)
             return
         job.reports = []
         for ticket in job.tickets:
@@ -372,7 +374,12 @@ class Pool:
             now = time.monotonic()
             with self._news:
                 jobs = [*self._jobs.values()]
-                gone = [(t, job) for job in jobs for t in job.tickets if now > t.last_polled + GONE]
+                gone = [
+                    (t, job)
+                    for job in jobs
+                    for t in job.tickets
+                    if now > t.last_polled + TICKET_SECONDS
+                ]
                 late = [job for job in self._running if now > job.began + LONGEST + PATIENCE]
             for ticket, job in gone:
                 self.leave(ticket, job)

@@ -57,7 +57,7 @@ class WorkerChannel(ABC):
         """Requests the result so far."""
         self._wanted.set()
 
-    def wanted(self) -> bool:
+    def has_new_request(self) -> bool:
         """Returns whether the result was requested since the last call."""
         wanted = self._wanted.is_set()
         self._wanted.clear()
@@ -91,7 +91,7 @@ ROOT = Path(__file__).parents[2]
 RESULT_REQUEST = b"w"  # requests the result so far
 SLOTS = "NCD_WORKERS"  # the environment variable with the number of workers
 # Under a limit of memory, arrays that are let go must leave no gaps too small for the next one.
-MAPPED = {"MALLOC_MMAP_THRESHOLD_": "1000000"}  # glibc maps larger arrays one by one
+MALLOC_SETTINGS = {"MALLOC_MMAP_THRESHOLD_": "1000000"}  # glibc maps larger arrays one by one
 
 
 @dataclass
@@ -139,7 +139,7 @@ class Helper:
                 stdout=subprocess.DEVNULL,
                 env={
                     **os.environ,
-                    **(MAPPED if ready == "source" else {}),
+                    **(MALLOC_SETTINGS if ready == "source" else {}),
                     "PYTHONPATH": os.pathsep.join(filter(None, paths)),
                 },
             )
@@ -163,17 +163,17 @@ class Local:
     def prepare(self) -> None:
         """Starts the process that workers are forked from; it needs seconds to be ready."""
         with self._lock:
-            self._ready()
+            self._running_helper()
 
     def start(self, text: str) -> Child:
         """Starts a worker for a question."""
         own, other = socket.socketpair()
         with other, self._lock:
-            socket.send_fds(self._ready().line, [b"."], [other.fileno()])
+            socket.send_fds(self._running_helper().line, [b"."], [other.fileno()])
         own.sendall(text.encode() + b"\n")
         return Child(own)
 
-    def _ready(self) -> Helper:
+    def _running_helper(self) -> Helper:
         if not self.helper:
             if self.helper is not None:
                 self.helper.line.close()

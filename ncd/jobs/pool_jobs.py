@@ -32,14 +32,14 @@ from ncd.run.seeding import example_inputs
 from ncd.systems.catalogue import CATALOGUE
 from ncd.systems.training.module_or_functional import TwoWayTraining
 from ncd.systems.training.plane_training import PlaneTraining
-from ncd.systems.training.trained_weights import written
+from ncd.systems.training.trained_weights import write_weights
 from ncd.systems.training.training_loop import TaskTraining, TrainingLoop
 from ncd.write.term_json import from_json
 
 # --- The limits of a job that runs a system forward, which are above those of a page
 
 BYTES, FLOPS = "NCD_POOL_BYTES", "NCD_POOL_FLOPS"
-MORE = 4  # by default a job may take so much more memory than a page,
+MEMORY_FACTOR = 4  # by default a job may take so much more memory than a page,
 LONGER = 10  # and so many more operations
 
 
@@ -49,7 +49,7 @@ def limits() -> Limits:
     Raises LimitError if one is not a number.
     """
     own = Limits.from_environment()
-    return Limits(number(BYTES, MORE * own.bytes), number(FLOPS, LONGER * own.flops))
+    return Limits(number(BYTES, MEMORY_FACTOR * own.bytes), number(FLOPS, LONGER * own.flops))
 
 
 def fits(term: Term) -> bool:
@@ -80,22 +80,22 @@ def train(line: WorkerChannel, loop: str, **asked: Any) -> None:
     fit = LOOPS[loop](**asked)
     for progress in fit:
         late = line.timed_out
-        asked_for = line.wanted() or late
+        asked_for = line.has_new_request() or late
         if asked_for and progress.score is None:
             progress = replace(progress, score=fit.score())
         line.tell(asdict(progress))
         whole = progress.step == progress.steps
         if asked_for or whole:
             note = {"system": fit.name, "seed": str(fit.seed), "steps": str(progress.step)}
-            line.give(written(fit.module, note), whole=whole)
+            line.give(write_weights(fit.module, note), whole=whole)
         if late:
             return
 
 
 # --- The job that runs a large system forward once, freeing each array after looking at it
 
-MOST = 64  # cells along each side of a picture
-EVERY = 100  # arrays that are summarised, besides the outputs
+MAX_SIDE = 64  # cells along each side of a picture
+MAX_ARRAYS = 100  # arrays that are summarised, besides the outputs
 CHUNK = 1 << 22  # elements processed at once
 
 
@@ -137,13 +137,13 @@ def forward(
 
     Raises LimitError if the machine has less free memory than the run needs.
     """
-    system = from_json(term) if term else _listed(name, knobs)
+    system = from_json(term) if term else _catalogue_term(name, knobs)
     circuit, held = elaborate(system), predicted_forward_peak(system)
     check_free(held, device)
     inputs = example_inputs(system, seed, device, limits())
     module = CircuitModule(circuit, seed).to(find_device(device))
     arrays: dict[str, ArraySummary] = {}
-    chosen, steps = summarised(circuit), sum(cell.run_count for cell in circuit.cells)
+    chosen, steps = summarised_ids(circuit), sum(cell.run_count for cell in circuit.cells)
     step, begun, timer = 0, perf_counter(), Timer(device)
 
     def watch(cell: Cell, given: tuple[Tensor, ...], made: tuple[Tensor, ...]) -> None:
@@ -167,7 +167,7 @@ def forward(
     line.give(json.dumps(asdict(ForwardResult(seconds, held, arrays))).encode())
 
 
-def _listed(name: str, knobs: Mapping[str, int]) -> Term:
+def _catalogue_term(name: str, knobs: Mapping[str, int]) -> Term:
     entry = CATALOGUE[name]
     return entry.build(**entry.settings(knobs))
 
@@ -184,7 +184,7 @@ def _read(each: dict[str, Any]) -> ArraySummary:
     return ArraySummary(**each, block=(high, wide), shape=(rows, columns))
 
 
-def summarised(circuit: Circuit) -> frozenset[str]:
+def summarised_ids(circuit: Circuit) -> frozenset[str]:
     """Returns the ids of the arrays that are summarised: those outside scans, up to a limit."""
     inside = {
         id
@@ -194,7 +194,7 @@ def summarised(circuit: Circuit) -> frozenset[str]:
         for id in body.values
     }
     every = [value.id for cell in circuit.cells for value in cell.outputs]
-    kept = [id for id in every if id not in inside][:EVERY]
+    kept = [id for id in every if id not in inside][:MAX_ARRAYS]
     return frozenset((*kept, *(value.id for value in circuit.outputs)))
 
 
@@ -224,7 +224,7 @@ def summary(array: Array, tensor: Tensor) -> ArraySummary:
     mean = total / max(1, count)
     spread = max(0.0, squares / max(1, count) - mean * mean) ** 0.5
     ends = (low, high) if count else (0.0, 0.0)
-    grid = first(array, tensor)
+    grid = first_map(array, tensor)
     return ArraySummary(mean, spread, *ends, *pooled(grid), (grid.shape[0], grid.shape[1]))
 
 
@@ -240,7 +240,7 @@ def parts(tensor: Tensor) -> Iterator[Tensor]:
             yield rows.reshape(-1)
 
 
-def shown(array: Array) -> tuple[int, int]:
+def map_dimensions(array: Array) -> tuple[int, int]:
     """Returns the two dimensions of an array's map: a spatial axis, else its first two."""
     at = 0
     for axis in array:
@@ -250,17 +250,17 @@ def shown(array: Array) -> tuple[int, int]:
     return 0, 1
 
 
-def first(array: Array, tensor: Tensor) -> Tensor:
+def first_map(array: Array, tensor: Tensor) -> Tensor:
     """Returns the first map of an array, at index 0 of all other dimensions."""
     for dim in reversed(range(tensor.ndim)):
-        if dim not in shown(array):
+        if dim not in map_dimensions(array):
             tensor = tensor.select(dim, 0)
     return tensor.reshape(-1, tensor.shape[-1] if tensor.ndim else 1)
 
 
 def pooled(grid: Tensor) -> tuple[Cells, tuple[int, int]]:
     """Returns the means of blocks of a map, and the size of a block."""
-    high, wide = (-(-size // MOST) for size in grid.shape)
+    high, wide = (-(-size // MAX_SIDE) for size in grid.shape)
     rows = max(1, CHUNK // max(1, grid.shape[1] * high)) * high
     cells: list[tuple[float | None, ...]] = []
     for part in grid.split(rows):
@@ -268,9 +268,9 @@ def pooled(grid: Tensor) -> tuple[Cells, tuple[int, int]]:
         numbers = torch.where(known, part, 0).float()[None]
         shares = F.avg_pool2d(known.float()[None], (high, wide), ceil_mode=True)
         means = F.avg_pool2d(numbers, (high, wide), ceil_mode=True) / shares
-        cells += [tuple(map(_short, row)) for row in means[0].cpu().tolist()]
+        cells += [tuple(map(_rounded_number, row)) for row in means[0].cpu().tolist()]
     return tuple(cells), (high, wide)
 
 
-def _short(x: float) -> float | None:
+def _rounded_number(x: float) -> float | None:
     return float(f"{x:.4g}") if x == x else None

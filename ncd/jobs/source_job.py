@@ -20,10 +20,10 @@ from ncd.write.term_json import LONGEST_JSON, to_json
 # --- Findings as JSON, between the process that finds them and the one that shows them
 
 
-def written(findings: Sequence[Finding]) -> bytes:
+def findings_json(findings: Sequence[Finding]) -> bytes:
     """Returns findings as JSON.
 
-    >>> read(written([Finding("silent", 3, "a", "b")]))
+    >>> read(findings_json([Finding("silent", 3, "a", "b")]))
     (Finding(kind='silent', line=3, layer='a', says='b', cures=()),)
     """
     return json.dumps([asdict(each) for each in findings]).encode()
@@ -114,14 +114,14 @@ def findings(line: WorkerChannel, text: str) -> None:
     """Finds what is wrong with a source, and sends the findings as JSON."""
     _limit_memory()
     _limit_time(FINDING)
-    line.give(written(found_in(text)))
+    line.give(findings_json(found_in(text)))
 
 
 def sizes(line: WorkerChannel, text: str) -> None:
     """Finds for which sizes a source works, and sends the findings as JSON."""
     _limit_memory()
     _limit_time(FINDING)
-    line.give(written(size_findings(text)))
+    line.give(findings_json(size_findings(text)))
 
 
 def source_message(text: str, made: Callable[[], object] = bool) -> dict[str, object]:
@@ -136,19 +136,19 @@ def source_message(text: str, made: Callable[[], object] = bool) -> dict[str, ob
         if len(term) > LONGEST_JSON:
             raise TextError("its term is too large to be drawn", 1, 1, cure="fewer layers")
     except TextError as error:
-        return {"error": _spelled(error)}
+        return {"error": _error_fields(error)}
     except NCDError as error:
-        return {"error": _spelled(TextError(error.fact, 1, 1, cure=error.cure))}
+        return {"error": _error_fields(TextError(error.fact, 1, 1, cure=error.cure))}
     except Exception as error:  # whatever the interpreter has not thought of
         fact = f"it cannot be read, because of a {type(error).__name__}"
-        return {"error": _spelled(TextError(fact, 1, 1, cure="fewer lines"))}
-    failure = _spelled(found.failure) if found.failure else None
+        return {"error": _error_fields(TextError(fact, 1, 1, cure="fewer lines"))}
+    failure = _error_fields(found.failure) if found.failure else None
     shapes = {"shapes": found.shapes, "lines": [*found.lines.items()], "call": asdict(found.call)}
     shapes["ops"] = [*found.ops.items()]
     return {"term": term, "kind": found.kind, "note": found.note, "failure": failure, **shapes}
 
 
-def _spelled(error: TextError) -> dict[str, object]:
+def _error_fields(error: TextError) -> dict[str, object]:
     place = {"line": error.line, "column": error.column, "end": error.end}
     call = asdict(error.call) if error.call else None
     return {"fact": error.fact, "cure": error.cure, "call": call, **place}

@@ -25,7 +25,7 @@ from ncd.write.term_json import from_json
 
 PATIENCE = 60.0  # seconds until the first process is ready, and an answer has come
 QUEUE = 20.0  # seconds that a text waits for others
-KEPT = 200  # answers
+MAX_CACHED_ANSWERS = 200  # answers
 LONGEST = 120_000  # letters
 
 
@@ -40,7 +40,7 @@ class Reader:
             "findings": Turns(max(1, (os.cpu_count() or 2) // 4)),
         }
         self.turns["sizes"] = self.turns["findings"]
-        self._kept: LRUCache[tuple[str, str], Any] = LRUCache(KEPT)
+        self._kept: LRUCache[tuple[str, str], Any] = LRUCache(MAX_CACHED_ANSWERS)
         self._lock = Lock()
         self._texts: dict[tuple[str, str], Lock] = {}  # being read
 
@@ -77,7 +77,7 @@ class Reader:
             with own:
                 found = self._kept.get((kind, text))
                 if found is None:
-                    found = self._kept[kind, text] = self._asked(kind, text, visitor)
+                    found = self._kept[kind, text] = self._process_reply(kind, text, visitor)
         finally:
             with self._lock:
                 self._texts.pop((kind, text), None)
@@ -85,12 +85,12 @@ class Reader:
             raise found.with_traceback(None)
         return found
 
-    def _asked(self, kind: str, text: str, visitor: str) -> Any:
+    def _process_reply(self, kind: str, text: str, visitor: str) -> Any:
         """Returns the reply of a process to a text, or an error."""
         if len(text) > LONGEST:
             fact = f"it has {len(text):,} letters, at most {LONGEST:,} are read"
             return TextError(fact, 1, 1, cure="the classes of one model")
-        with self.turns[kind].taken(visitor, QUEUE) as came:
+        with self.turns[kind].take_turn(visitor, QUEUE) as came:
             if not came:
                 raise TextError("too many sources are read now", 1, 1, cure="it again in a minute")
             result = self._result(kind, text)

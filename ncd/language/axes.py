@@ -296,7 +296,7 @@ class Array(tuple[Axis, ...]):
         return prod(self.shape)
 
     @lazy_property
-    def sized(self) -> bool:
+    def has_all_sizes(self) -> bool:
         """Returns whether every axis has a size, and so has the bound of its whole numbers."""
         axes = self if self.below is None else (*self, self.below)
         return all(axis.size is not None for axis in axes)

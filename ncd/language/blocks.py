@@ -10,8 +10,8 @@ from ncd.language.axes import Array, Axis, Signature, Type
 from ncd.language.cached_property import lazy_property
 from ncd.language.fields import (
     FLAG,
+    OPTIONAL_SIGNATURE,
     SCOPE,
-    STATED,
     TERM,
     TERMS,
     TEXT,
@@ -92,7 +92,7 @@ class Block(Term):
     title: str = term_field(TEXT, "")
     role: str = term_field(TEXT, "neutral")
     name: str = term_field(SCOPE, "")
-    type: StatedField = term_field(STATED, None)
+    type: StatedField = term_field(OPTIONAL_SIGNATURE, None)
     local: bool = term_field(FLAG, False)
 
     def __post_init__(self) -> None:
@@ -100,12 +100,12 @@ class Block(Term):
             read_fields(self)
         except NCDError as error:
             raise error.with_context(where="Block") from None
-        check_role(self.role, self._where)
+        check_role(self.role, self._error_place)
         self._measure()
         self.dom  # the type is checked once, here  # noqa: B018
 
     @property
-    def _where(self) -> str:
+    def _error_place(self) -> str:
         return f"Block {self.title!r}" if self.title else "Block"
 
     @property
@@ -116,7 +116,7 @@ class Block(Term):
     def dom(self) -> Type:
         if self.type is None:
             return self.body.dom
-        return check_stated(self.body, self.type, self._where)
+        return check_stated(self.body, self.type, self._error_place)
 
     @property
     def origins(self) -> BroadcastSources:
@@ -139,18 +139,22 @@ class Block(Term):
         for pattern, given in zip(self.dom, inputs, strict=True):
             n = len(given) - len(pattern)
             if n < 0:
-                raise self._wrong(f"it takes ({pattern}), but the array is ({given})", inputs)
+                raise self._mismatch_error(
+                    f"it takes ({pattern}), but the array is ({given})", inputs
+                )
             for own, outer in zip(pattern, given[n:], strict=True):
                 if names.setdefault(own.name, outer).name != outer.name:
                     other = names[own.name].name
                     fact = f"its axis {own.name} stands for {other} and for {outer.name}"
-                    raise self._wrong(fact, inputs)
+                    raise self._mismatch_error(fact, inputs)
             mine = (replace(o, name=p.name) for p, o in zip(pattern, given[n:], strict=True))
             arrays.append(given.with_axes((*given[:n], *mine)))
         for array, pattern in zip(arrays, self.dom, strict=True):
             for axis in array[: len(array) - len(pattern)]:
                 if axis.name in names:
-                    raise self._wrong(f"axis {axis.name} stands inside and outside", inputs)
+                    raise self._mismatch_error(
+                        f"axis {axis.name} stands inside and outside", inputs
+                    )
         return Type(arrays), names
 
     def to_outer(self, outputs: Type, names: dict[str, Axis]) -> Type:
@@ -164,12 +168,12 @@ class Block(Term):
         )
         for array in arrays:
             if len(set(array.names)) < len(array):
-                raise self._wrong(f"an axis would stand twice in ({array})", arrays)
+                raise self._mismatch_error(f"an axis would stand twice in ({array})", arrays)
         return arrays
 
-    def _wrong(self, fact: str, arrays: Type) -> MismatchError:
+    def _mismatch_error(self, fact: str, arrays: Type) -> MismatchError:
         cure = "another name inside"
-        return MismatchError(fact, where=self._where, bound=arrays.axes, cure=cure)
+        return MismatchError(fact, where=self._error_place, bound=arrays.axes, cure=cure)
 
 
 def check_stated(term: Term, stated: Signature, where: str) -> Type:

@@ -23,7 +23,7 @@ class BroadcastRule:
 
     Args:
         any_kind: Whether whole numbers are taken where the signature has real ones, and given.
-        shared: Whether all inputs have the same other axes.
+        shares_axes: Whether all inputs have the same other axes.
 
     Source: the rules of numpy and torch, on names in place of positions.
 
@@ -35,12 +35,12 @@ class BroadcastRule:
     """
 
     any_kind: bool = False
-    shared: bool = False
+    shares_axes: bool = False
 
     def sources(self, signature: Signature) -> BroadcastSources:
         """Returns for each output the inputs that have all axes it is broadcast over."""
         count = len(signature.dom)
-        return (tuple(range(count)) if self.shared or count == 1 else (),) * len(signature.cod)
+        return (tuple(range(count)) if self.shares_axes or count == 1 else (),) * len(signature.cod)
 
     def groups(self, signature: Signature) -> tuple[int, ...]:
         """Returns a number for each input and output, those with one name for one axis the same.
@@ -126,7 +126,7 @@ class PerInput(BroadcastRule):
     """
 
     any_kind: bool = True
-    shared: bool = False
+    shares_axes: bool = False
     order: tuple[int, ...] = ()
 
     def sources(self, signature: Signature) -> BroadcastSources:

@@ -20,11 +20,11 @@ from ncd.language.axes import Array, Signature, Type, check_once
 # --- Spellings: readers and writers of the fields of terms, for Python and JSON alike
 
 Value = TypeVar("Value", covariant=True)
-Given = TypeVar("Given", contravariant=True)
+WrittenValue = TypeVar("WrittenValue", contravariant=True)
 
 
-class ParsedField(Protocol[Value, Given]):
-    """The type of a field that is written as ``Given``, and read as ``Value`` by its spelling.
+class ParsedField(Protocol[Value, WrittenValue]):
+    """The type of a field that is written as ``WrittenValue`` and read as ``Value``.
 
     For type checkers alone, to which a descriptor's ``__set__`` is the parameter of the
     constructor and its ``__get__`` the field; when a program runs, the field holds its value.
@@ -32,7 +32,7 @@ class ParsedField(Protocol[Value, Given]):
 
     def __get__(self, term: object, kind: type | None = None) -> Value: ...
 
-    def __set__(self, term: object, value: Given) -> None: ...
+    def __set__(self, term: object, value: WrittenValue) -> None: ...
 
 
 SignatureField = ParsedField[Signature, Signature | str]
@@ -49,7 +49,7 @@ class FieldFormat:
 
     words: str
     read: Callable[[Any, str], Any]  # of a value and the name of the field; raises NCDError
-    plain: Callable[[Any], Any] = lambda value: value  # for JSON
+    json_value: Callable[[Any], Any] = lambda value: value  # for JSON
     literal: Callable[[Any], str] = repr  # for Python
 
 
@@ -140,13 +140,13 @@ def optional(by: FieldFormat, *none: object) -> FieldFormat:
     return FieldFormat(
         f"{by.words} or null",
         lambda value, name: None if value in (None, *none) else by.read(value, name),
-        lambda value: None if value is None else by.plain(value),
+        lambda value: None if value is None else by.json_value(value),
         lambda value: "None" if value is None else by.literal(value),
     )
 
 
 INITIAL = optional(FORMULA, "")
-STATED = optional(SIGNATURE, "")
+OPTIONAL_SIGNATURE = optional(SIGNATURE, "")
 
 
 def _text(value: Any, name: str, most: int = 200) -> str:
@@ -234,7 +234,7 @@ def number(
 
 NUMBER = number()
 PROBABILITY = number("a number from 0 up to, not including, 1", lambda value: 0 <= value < 1, "0.1")
-SMALL = number("a small number over 0", lambda value: 0 < value < 1, "1e-5")
+SMALL_NUMBER = number("a small number over 0", lambda value: 0 < value < 1, "1e-5")
 
 
 def choice(*names: str) -> FieldFormat:
@@ -254,8 +254,13 @@ def choice(*names: str) -> FieldFormat:
 # --- The fields of terms: equality, hashes, pickling and text by their values
 
 T = TypeVar("T")
-CACHED = {"_lifted", "_sites", "_circuit", "_hash"}  # a text's hash differs between processes
-KEPT = 256  # entries of a cache of one object
+CACHED_ATTRIBUTES = {
+    "_lifted",
+    "_sites",
+    "_circuit",
+    "_hash",
+}  # a text's hash differs between processes
+MAX_CACHE_ENTRIES = 256  # entries of a cache of one object
 
 
 class StructuralBase:
@@ -281,7 +286,9 @@ class StructuralBase:
         return known
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name not in CACHED}
+        return {
+            name: value for name, value in self.__dict__.items() if name not in CACHED_ATTRIBUTES
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -320,7 +327,7 @@ def memoised(owner: Any, name: str, key: Hashable, compute: Callable[[Any], T]) 
     value: T | None = known.get(key)
     if value is None:
         value = compute(key)
-        if len(known) >= KEPT:
+        if len(known) >= MAX_CACHE_ENTRIES:
             known.clear()
         known[key] = value
     return value

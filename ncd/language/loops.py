@@ -91,10 +91,10 @@ class Repeat(Term):
 
     @property
     def origins(self) -> BroadcastSources:
-        return _without(self.body_chain.origins, self._memory_at)
+        return _without_places(self.body_chain.origins, self._memory_at)
 
     def _lift(self, inputs: Type) -> Type:
-        return Type(_without(self.body_chain.infer_outputs(inputs), self._memory_at))
+        return Type(_without_places(self.body_chain.infer_outputs(inputs), self._memory_at))
 
     @property
     def _memory_at(self) -> range:
@@ -122,7 +122,7 @@ class _MemoryPassing(Term):
         return Type((*self.body.infer_outputs(inputs), *inputs[len(inputs) - self.memory :]))
 
 
-def _without(values: tuple[Any, ...], places: range) -> tuple[Any, ...]:
+def _without_places(values: tuple[Any, ...], places: range) -> tuple[Any, ...]:
     return tuple(value for i, value in enumerate(values) if i not in places)
 
 
@@ -186,13 +186,13 @@ class Scan(Term):
     def children(self) -> tuple[Term, ...]:
         return (self.body,)
 
-    def _with(self, array: Array) -> Array:
+    def _with_axis(self, array: Array) -> Array:
         return array.with_axes((*self.axis, *array))
 
     @lazy_property
     def dom(self) -> Type:
         dom, n = self.body.dom, self.states
-        return Type((*dom[:n], *map(self._with, dom[n:])))
+        return Type((*dom[:n], *map(self._with_axis, dom[n:])))
 
     @property
     def origins(self) -> BroadcastSources:
@@ -208,7 +208,7 @@ class Scan(Term):
                     f"it runs along {name}, but the array ({array}) has no such axis",
                     where=f"Scan {self.axis}",
                     bound=inputs.axes,
-                    cure=f"an array such as ({self._with(array)})",
+                    cure=f"an array such as ({self._with_axis(array)})",
                 )
         place = sequences[0].names.index(name)
         bare = (a.with_axes(x for x in a if x.name != name) for a in sequences)
@@ -231,12 +231,12 @@ class Scan(Term):
                 bound=inputs.axes,
                 cure="first states with every axis of the inputs, a batch axis as well",
             )
-        return Type((*out[:n], *(_inserted(array, place, axis) for array in out[n:])))
+        return Type((*out[:n], *(_insert_axis(array, place, axis) for array in out[n:])))
 
 
 def _same_names(a: Array, b: Array) -> bool:
     return a.names == b.names
 
 
-def _inserted(array: Array, place: int, axis: Axis) -> Array:
+def _insert_axis(array: Array, place: int, axis: Axis) -> Array:
     return array.with_axes((*array[:place], axis, *array[place:]))

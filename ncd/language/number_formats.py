@@ -16,13 +16,15 @@ BITS: Mapping[str, int] = {
     "int4": 4,
 }
 PLAIN_FORMATS = "float32"
-SHORT: Mapping[str, str] = {  # on a wire
+SHORT_NAMES: Mapping[str, str] = {  # on a wire
     **{"float32": "f32", "bfloat16": "bf16", "float16": "f16", "float8": "f8"},
     **{"int8": "i8", "int4": "i4"},
 }
 KINDS = ("weights", "activations", "cache")
 SCALE = 4  # bytes of the scale of a channel of whole numbers
-LEAST = 16  # bits of the numbers of a vector: biases and norms stay in the activations' format
+MIN_VECTOR_BITS = (
+    16  # bits of the numbers of a vector: biases and norms stay in the activations' format
+)
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ class Formats:
     @property
     def vector_format(self) -> str:
         """The format of weights with one axis."""
-        return self.weights if BITS[self.weights] >= LEAST else self.activations
+        return self.weights if BITS[self.weights] >= MIN_VECTOR_BITS else self.activations
 
     def activation_format(self, path: str) -> str:
         """Returns the format of the array that the op at a path makes."""

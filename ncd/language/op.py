@@ -27,8 +27,8 @@ class Mark:
 
     ``shape`` is a name of the catalogue of marks (``ncd/drawing/marks``); ``text`` is in the label
     mathematics of ``ncd.drawing.elements.labels.math``. ``ins`` and ``outs`` are the ports that it
-    spans, ``over`` input wires that it is attached to and that run on. ``note`` is a longer name
-    beside it, in small letters.
+    spans, ``attached_ports`` input wires that it is attached to and that run on. ``note`` is a
+    longer name beside it, in small letters.
     """
 
     shape: str
@@ -36,7 +36,7 @@ class Mark:
     ins: Ports = ()
     outs: Ports = ()
     note: str = ""
-    over: Ports = ()
+    attached_ports: Ports = ()
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,8 @@ _NAMES = """
     zero_grad
 """
 MODULE = frozenset(_NAMES.split())
-OWN = frozenset(("circuit", "execute", "term", "keys", "values", "items"))
-RESERVED = MODULE | OWN
+CIRCUIT_MODULE_NAMES = frozenset(("circuit", "execute", "term", "keys", "values", "items"))
+RESERVED_NAMES = MODULE | CIRCUIT_MODULE_NAMES
 
 
 # --- Sites: an op as it stands in a circuit, with the sizes of all axes around it
@@ -133,7 +133,7 @@ class Site:
 
 @dataclass(frozen=True)
 class InitialValue:
-    """The initial value of a parameter, or of a buffer if it is not ``learned``.
+    """The initial value of a parameter, or of a buffer if it is not ``is_learned``.
 
     ``array`` has the axes of its numbers, in their order in memory. ``formula`` gives each number
     from its position along these axes (``n_x`` is the size of x), from ``normal`` (standard normal)
@@ -142,7 +142,7 @@ class InitialValue:
 
     array: Array
     formula: Formula
-    learned: bool = True
+    is_learned: bool = True
     numbers: tuple[float, ...] = ()
 
 
@@ -179,7 +179,7 @@ class TermBuilder(Protocol):
     def map(self, formula: str | Formula, slots: Slots, out: Array, title: str = "") -> ArrayHandle:
         """Adds a formula of arrays, of which it may leave some out, for every place of ``out``."""
 
-    def renamed(self, slot: ArrayHandle, old: Array, new: Array) -> ArrayHandle:
+    def rename(self, slot: ArrayHandle, old: Array, new: Array) -> ArrayHandle:
         """Adds other names for some axes, if they differ."""
 
     def param(self, name: str, *groups: Array, kept: Array = NO_AXES) -> ArrayHandle:
@@ -189,7 +189,9 @@ class TermBuilder(Protocol):
         and then those of the ``kept`` axes.
         """
 
-    def ruled(self, since: int, slot: ArrayHandle, made: ArrayHandle, rule: PullbackRule) -> None:
+    def override_pullback(
+        self, since: int, slot: ArrayHandle, made: ArrayHandle, rule: PullbackRule
+    ) -> None:
         """Makes one rule the pullback of all steps since a count, from one array to another.
 
         ``rule`` takes the writer of the backward pass and the gradient of ``made``, and gives that
@@ -200,10 +202,10 @@ class TermBuilder(Protocol):
     def count(self) -> int:
         """The number of steps so far that have a pullback."""
 
-    def reversed(self, slot: ArrayHandle, axis: Axis) -> ArrayHandle:
+    def reverse(self, slot: ArrayHandle, axis: Axis) -> ArrayHandle:
         """Adds an array in the opposite order along an axis."""
 
-    def scattered(self, places: ArrayHandle, values: ArrayHandle, out: Array) -> ArrayHandle:
+    def scatter_add(self, places: ArrayHandle, values: ArrayHandle, out: Array) -> ArrayHandle:
         """Adds a sum of numbers into the places of an array."""
 
 
@@ -257,14 +259,14 @@ class RunningStatistic:
 
     Args:
         name: Its name in the formulas that follow; ``NAME_old`` is its value before a tile.
-        how: How the numbers of a tile are joined, and the tile with those before: sum or maximum.
-        of: A formula of the tile, ``$1``, and of the numbers kept before this one.
-        rescale: What the sum of the tiles before is multiplied by; empty for 1.
+        reduction: How the numbers of a tile are joined, and the tile with those before: sum or
+        maximum. tile_formula: A formula of the tile, ``$1``, and of the numbers kept before this
+        one. rescale: What the sum of the tiles before is multiplied by; empty for 1.
     """
 
     name: str
-    how: Literal["max", "sum"]
-    of: str
+    reduction: Literal["max", "sum"]
+    tile_formula: str
     rescale: str = ""
 
 
@@ -273,12 +275,12 @@ class DeferredSummand:
     """A term of a result that is only known after the last tile.
 
     Args:
-        of: A formula of the tile, ``$1``, of what is kept, and of the op's parameters.
+        tile_formula: A formula of the tile, ``$1``, of what is kept, and of the op's parameters.
         coefficient: What it is multiplied by at the end, a formula of what is kept.
         rescale: What a sum of it over the tiles before is multiplied by; empty for 1.
     """
 
-    of: str
+    tile_formula: str
     coefficient: str
     rescale: str = ""
 

@@ -13,7 +13,7 @@ from ncd.words import near_name
 
 # --- Checks of the patterns of ops: their form, and the kinds of numbers in them
 
-MANY = 99  # axes or arrays
+UNBOUNDED_COUNT = 99  # axes or arrays
 _Counts = tuple[tuple[int, int], ...]  # the minimum and maximum of axes of each array
 
 
@@ -39,7 +39,7 @@ def _form(text: str) -> tuple[_Counts, ...]:
 def _counts(array: str) -> tuple[int, int]:
     words = array.split()
     least = len(words) - ("*" in array)
-    most = MANY if any(word[-1] in "*+" for word in words) else len(words)
+    most = UNBOUNDED_COUNT if any(word[-1] in "*+" for word in words) else len(words)
     return (-least, most) if "…" in array else (least, most)
 
 

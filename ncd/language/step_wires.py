@@ -27,12 +27,12 @@ class AppliedTerm:
     gives: Slots
 
     @property
-    def unordered(self) -> bool:
+    def is_commutative(self) -> bool:
         """Whether the order of its arrays does not matter."""
         return False
 
     @property
-    def learned(self) -> bool:
+    def has_weights(self) -> bool:
         """Whether it has weights that are told from others by their order."""
         return False
 
@@ -63,7 +63,7 @@ def wire_together(
         group = _abreast(waiting)
         del waiting[: len(group)]
         needed = {*outputs, *(slot for item in waiting for slot in item.takes)}
-        wanted = tuple(slot for item in group for slot in _taken(item, state))
+        wanted = tuple(slot for item in group for slot in _ordered_inputs(item, state))
         terms = [item.term for item in group]
         made = tuple(slot for item in group for slot in item.gives)
         at = _adjacent_position(state, wanted, needed)
@@ -91,9 +91,9 @@ def _adjacent_position(state: Slots, wanted: Slots, needed: set[Any]) -> int:
     return at if state[at : at + len(wanted)] == wanted and len({*state}) == len(state) else 0
 
 
-def _taken(item: AppliedTerm, state: Slots) -> Slots:
+def _ordered_inputs(item: AppliedTerm, state: Slots) -> Slots:
     """Returns what an item takes; a sum takes its arrays in the order in which they come."""
-    if item.unordered and {*item.takes} <= {*state}:
+    if item.is_commutative and {*item.takes} <= {*state}:
         return tuple(sorted(item.takes, key=state.index))
     return item.takes
 
@@ -110,7 +110,7 @@ def _abreast(items: Sequence[AppliedTerm]) -> list[AppliedTerm]:
         blocks = isinstance(item.term, Block | Repeat) or isinstance(group[0].term, Block | Repeat)
         if blocks or made & {*item.takes} or bool(item.takes) != bool(group[0].takes):
             break
-        learned = [one for one in (*group, item) if one.learned]
+        learned = [one for one in (*group, item) if one.has_weights]
         if len(learned) > 1 and any(isinstance(one.term, Then | Beside) for one in learned):
             break
         group.append(item)

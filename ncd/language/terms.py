@@ -51,7 +51,9 @@ def record_call(term: Any, arrays: tuple[Any, ...]) -> Any:
 
 # --- The type of a chain of steps, computed step by step
 
-RETYPED = 200_000  # axes of steps that are typed again because later steps need more; about 0.5 s
+MAX_RETYPED_AXES = (
+    200_000  # axes of steps that are typed again because later steps need more; about 0.5 s
+)
 
 BroadcastSources = tuple[tuple[int, ...], ...]
 
@@ -128,7 +130,7 @@ def type_chain(
             done.append(waiting.pop())
         else:  # the inputs must be wider, so every step is typed again
             retyped += len(done) * (len(flow.cod) + sum(map(len, flow.cod)))
-            if retyped > RETYPED:
+            if retyped > MAX_RETYPED_AXES:
                 raise LimitError(
                     "its steps want more axes again and again, so that typing them takes too long",
                     where="Then",
@@ -497,13 +499,13 @@ def map_fields(term: Term, change: Callable[[Any], Any]) -> Any:
 
 def replace_fields(term: Term, new: dict[str, Any]) -> Any:
     """Returns the term with these fields; the term itself if they are its own."""
-    if all(_same(value, getattr(term, name)) for name, value in new.items()):
+    if all(_is_identical(value, getattr(term, name)) for name, value in new.items()):
         return term
     given = new.get(term.variadic, ())
     return type(term)(*given, **{name: new[name] for name in new if name != term.variadic})
 
 
-def _same(a: Any, b: Any) -> bool:
+def _is_identical(a: Any, b: Any) -> bool:
     if a is b:
         return True
     return isinstance(a, tuple) and len(a) == len(b) and all(map(is_, a, b))

@@ -97,7 +97,7 @@ class Call(TorchExpr):
 class Method(TorchExpr):
     """A call of a tensor's method: ``x.softmax(-1)``."""
 
-    on: TorchExpr
+    operand: TorchExpr
     name: str
     args: tuple[TorchExpr, ...] = ()
     kwargs: tuple[tuple[str, TorchExpr], ...] = ()
@@ -117,7 +117,7 @@ class Prefix(TorchExpr):
     """A unary operator of Python: ``-`` or ``~``."""
 
     sign: Literal["-", "~"]
-    on: TorchExpr
+    operand: TorchExpr
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ class Tuple(TorchExpr):
 class Item(TorchExpr):
     """The value of a tuple at an index."""
 
-    on: TorchExpr
+    operand: TorchExpr
     index: int
 
 
@@ -139,7 +139,7 @@ class Item(TorchExpr):
 class Select(TorchExpr):
     """The slice at position ``index`` along a dimension, which is dropped (``torch.select``)."""
 
-    on: TorchExpr
+    operand: TorchExpr
     dim: int
     index: int
 
@@ -148,29 +148,30 @@ class Select(TorchExpr):
 class Lookup(TorchExpr):
     """The entries of a table at some indices: ``out[s, a, r] = table[s, index[s, a], r]``.
 
-    ``index`` has the dimensions s, then ``own`` more (a); ``table`` has s, then the one that is
-    looked up, then ``rest`` more (r). s are the dimensions that both share; there may be none.
-    Either may have batch axes in front; a batch that both have is part of s. Without s and batch,
-    and with one dimension after the one that is looked up, it is ``F.embedding``.
+    ``index`` has the dimensions s, then ``index_rank`` more (a); ``table`` has s, then the one that
+    is looked up, then ``trailing_rank`` more (r). s are the dimensions that both share; there may
+    be none. Either may have batch axes in front; a batch that both have is part of s. Without s and
+    batch, and with one dimension after the one that is looked up, it is ``F.embedding``.
     """
 
     index: TorchExpr
     table: TorchExpr
-    own: int
-    rest: int
+    index_rank: int
+    trailing_rank: int
 
 
 @dataclass(frozen=True)
 class Scattered(TorchExpr):
     """Sums of numbers into places: ``out[s, index[s, a], r] += values[s, a, r]``, from zeros.
 
-    ``own`` and ``rest`` are the numbers of dimensions a and r. Either may have batch axes in front.
+    ``index_rank`` and ``trailing_rank`` are the numbers of dimensions a and r. Either may have
+    batch axes in front.
     """
 
     index: TorchExpr
     values: TorchExpr
-    own: int
-    rest: int
+    index_rank: int
+    trailing_rank: int
     size: int
 
 
@@ -181,47 +182,48 @@ Group = tuple[Dim, ...]  # dimensions merged into one torch dimension, the last 
 class Rearrange(TorchExpr):
     """Dimensions reordered, split or merged, as ``einops.rearrange`` does.
 
-    ``before`` and ``after`` hold the same dimensions; an empty group has size 1. Batch axes stay in
-    front, except where it is ``exact``: for a layer that takes just these dimensions.
+    ``source_dims`` and ``target_dims`` hold the same dimensions; an empty group has size 1. Batch
+    axes stay in front, except where it is ``exact``: for a layer that takes just these dimensions.
     """
 
-    on: TorchExpr
-    before: tuple[Group, ...]
-    after: tuple[Group, ...]
+    operand: TorchExpr
+    source_dims: tuple[Group, ...]
+    target_dims: tuple[Group, ...]
     exact: bool = False
 
 
 @dataclass(frozen=True)
 class Contract(TorchExpr):
-    """The product of arrays, summed over the dimensions that are not in ``after`` (``einsum``)."""
+    """The product of arrays, summed over the dimensions that are not in ``target_dims`` "
+    "(``einsum``)."""
 
     args: tuple[TorchExpr, ...]
-    before: tuple[Group, ...]  # the dimensions of each argument
-    after: Group
+    source_dims: tuple[Group, ...]  # the dimensions of each argument
+    target_dims: Group
 
 
 @dataclass(frozen=True)
 class Align(TorchExpr):
-    """A tensor of dimensions ``before``, reshaped to broadcast with one of dimensions ``after``.
+    """A tensor of dimensions ``source_dims``, reshaped to broadcast with one of ``target_dims``.
 
-    ``before`` is a subset of ``after``, in any order; the others get size 1, and leading ones are
-    omitted.
+    ``source_dims`` is a subset of ``target_dims``, in any order; the others get size 1, and leading
+    ones are omitted.
     """
 
-    on: TorchExpr
-    before: Group
-    after: Group
+    operand: TorchExpr
+    source_dims: Group
+    target_dims: Group
 
 
 @dataclass(frozen=True)
 class Position(TorchExpr):
-    """The positions 0, 1, 2, … along a dimension, shaped to broadcast with dimensions ``after``.
+    """The positions 0, 1, 2, … along a dimension, shaped to broadcast with ``target_dims``.
 
     They are whole numbers, on the device of the op's inputs.
     """
 
     dim: Dim
-    after: Group
+    target_dims: Group
 
 
 @dataclass(frozen=True)
@@ -235,8 +237,8 @@ class Filled(TorchExpr):
 class Cast(TorchExpr):
     """A tensor converted to real numbers (of the dtype of the inputs) or whole ones (int64)."""
 
-    on: TorchExpr
-    to: Literal["real", "whole"]
+    operand: TorchExpr
+    target_kind: Literal["real", "whole"]
 
 
 # --- shorthands of ops ---------------------------------------------------------------------------
@@ -254,12 +256,12 @@ def rearrange(
 
     Returns the expression itself if nothing changes.
     """
-    if isinstance(on, Rearrange) and on.after == before:
-        return rearrange(on.on, on.before, after, exact or on.exact)
+    if isinstance(on, Rearrange) and on.target_dims == before:
+        return rearrange(on.operand, on.source_dims, after, exact or on.exact)
     return on if before == after else Rearrange(on, before, after, exact)
 
 
-def reordered(on: TorchExpr, before: Array, after: Array) -> TorchExpr:
+def reorder_axes(on: TorchExpr, before: Array, after: Array) -> TorchExpr:
     """Permutes the axes of ``before`` into the order of ``after``."""
     return rearrange(on, groups(before), groups(after))
 

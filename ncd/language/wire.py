@@ -116,7 +116,7 @@ class Wire(Wiring):
             return
         arrays = Type.parse(left)
         words = [word.strip() for word in right.split(",")] if right.strip() else []
-        pattern = Signature(arrays, Type(_chosen(word, arrays) for word in words))
+        pattern = Signature(arrays, Type(_word_array(word, arrays) for word in words))
         object.__setattr__(self, "pattern", pattern)
         if any("$" in word for word in words):
             own = Wire(pattern).sources
@@ -126,9 +126,9 @@ class Wire(Wiring):
 
     @lazy_property
     def sources(self) -> tuple[int, ...]:
-        return self._placed() if self.places else self._in_turn()
+        return self._sources_by_number() if self.places else self._in_turn()
 
-    def _placed(self) -> tuple[int, ...]:
+    def _sources_by_number(self) -> tuple[int, ...]:
         """Returns the inputs by their numbers."""
         words, (dom, cod) = self.places.split(), (self.signature.dom, self.signature.cod)
         order = tuple(_place(word, dom) for word in words)
@@ -175,6 +175,6 @@ def _place(word: str, arrays: Type) -> int:
     return int(word) - 1
 
 
-def _chosen(word: str, arrays: Type) -> Array:
+def _word_array(word: str, arrays: Type) -> Array:
     """Returns the array of a word on the right: its axes, or ``$2``."""
     return arrays[_place(word[1:], arrays)] if word.startswith("$") else Array.parse(word)

@@ -90,7 +90,7 @@ def arrays_in(node: ast.expr, name: str) -> Iterator[tuple[ast.expr, str]]:
 SHAPE_LINE = re.compile(r"\s*#?\s*((?:inputs?|shapes?)\s*[:=]\s*)?(\(?[\dx×#, ()]+)\s*")
 SHAPES = re.compile(r"\d{1,9}(x\d{1,9})*(#\d{1,9})?(, ?\d{1,9}(x\d{1,9})*(#\d{1,9})?)*")
 TUPLE = re.compile(r"\((\d{1,9}(?:, ?\d{1,9})*),?\)")
-SPACED = re.compile(r"\d{1,9}( \d{1,9})+")
+SPACED_NUMBERS = re.compile(r"\d{1,9}( \d{1,9})+")
 
 
 def shape_line(text: str) -> tuple[str, str]:
@@ -102,7 +102,7 @@ def shape_line(text: str) -> tuple[str, str]:
     rest, _, last = text.rstrip().rpartition("\n")
     found = SHAPE_LINE.fullmatch(last)
     words = re.sub(r" *[x×] *", "x", found[2]).strip() if found else ""
-    if SPACED.fullmatch(words):
+    if SPACED_NUMBERS.fullmatch(words):
         words = words.replace(" ", "x")
     if whole := TUPLE.fullmatch(words):
         words = whole[1].replace(" ", "").replace(",", "x")
@@ -266,7 +266,7 @@ def _places(line: str, call: ModuleCall) -> Iterator[CallPart]:
                 found.append(CallPart(start, end, name, "shape"))
         elif isinstance(node.func, ast.Name):
             for word in node.keywords:
-                if word.arg and _plain(word.value):
+                if word.arg and _is_literal(word.value):
                     start, end = offset.start(word.value), offset.end(word.value)
                     found.append(CallPart(start, end, word.arg, "value"))
     yield from sorted(found)
@@ -307,12 +307,12 @@ def _mode(node: ast.Call, classes: tuple[str, ...]) -> tuple[ast.expr, ast.expr]
     return module, module
 
 
-def _plain(node: ast.expr) -> bool:
+def _is_literal(node: ast.expr) -> bool:
     """Returns whether an argument is a number, a text, a truth, or several of these."""
     if isinstance(node, ast.Tuple | ast.List):
-        return bool(node.elts) and all(map(_plain, node.elts))
+        return bool(node.elts) and all(map(_is_literal, node.elts))
     if isinstance(node, ast.UnaryOp):
-        return isinstance(node.op, ast.USub) and _plain(node.operand)
+        return isinstance(node.op, ast.USub) and _is_literal(node.operand)
     return isinstance(node, ast.Constant)
 
 
@@ -367,16 +367,18 @@ def mode_form(text: str, call: ModuleCall) -> CallForm | None:
         first, last = each.lineno, each.end_lineno or each.lineno
         line = "\n".join(text.split("\n")[first - 1 : last])
         alone = line[: each.col_offset].isspace() or not each.col_offset
-        places = [*_made(each, line, call.drawn)] if alone else []
+        places = [*_mode_places(each, line, call.drawn)] if alone else []
         if places:
             made = parts(line, places[:1], call)
             return CallForm(
-                first, last, tuple(_kept(part) if each in sets else part for part in made)
+                first,
+                last,
+                tuple(_with_explicit_mode(part) if each in sets else part for part in made),
             )
     return None
 
 
-def _kept(part: str | Field) -> str | Field:
+def _with_explicit_mode(part: str | Field) -> str | Field:
     """Returns a part of a line that does nothing but set the mode, so that it goes on to do so."""
     if isinstance(part, str):
         return part
@@ -401,7 +403,7 @@ def _of_mode(node: ast.Call) -> bool:
     return isinstance(node.func, ast.Attribute) and node.func.attr in ("eval", "train")
 
 
-def _made(node: ast.stmt, line: str, drawn: str) -> Iterator[CallPart]:
+def _mode_places(node: ast.stmt, line: str, drawn: str) -> Iterator[CallPart]:
     """Yields the place of the mode in a line: behind the call that makes the module, or a name."""
     offset = Offsets(line, len(line) - len(line.lstrip()), node.lineno - 1, node.col_offset)
     for each in ast.walk(node):

@@ -157,7 +157,7 @@ def read_definition(node: ast.FunctionDef, terms: Terms) -> Term:
     't k'
     """
     sizes = _sizes(node, terms)
-    with _at(node):
+    with _locate_errors(node):
         body = _DefinitionBody(Definition(dict(_inputs(node))), terms)
     lines = [line for line in node.body if not _is_text(line)]
     for line in lines[:-1]:
@@ -167,9 +167,9 @@ def read_definition(node: ast.FunctionDef, terms: Terms) -> Term:
     last = lines[-1]
     assert last.value is not None
     outputs = body.arrays(last.value)
-    with _at(last):
+    with _locate_errors(last):
         term = body.own.term(outputs)
-    with _at(node):
+    with _locate_errors(node):
         return Axes(**sizes)(term) if sizes else term
 
 
@@ -241,13 +241,13 @@ class _DefinitionBody:
             raise parse_error_at(f"{node.func.id} stands here without its arrays", node, LINE)
         term = self.terms.term(node.func)
         given = tuple(array for item in node.args for array in self.arrays(item))
-        with _at(node):
+        with _locate_errors(node):
             made = self.own.call(term, given)
         return made if isinstance(made, tuple) else (made,)
 
 
 @contextmanager
-def _at(node: ast.AST) -> Iterator[None]:
+def _locate_errors(node: ast.AST) -> Iterator[None]:
     """Adds the position of a syntax node to errors raised inside the ``with`` block."""
     try:
         yield
@@ -269,12 +269,12 @@ COPIES = 200  # terms that ``(layer,) * n`` gives
 EXAMPLE = 'a term, such as Linear("m:128 -> k:16", "Q") >> Softmax("k")'
 PYTORCH = "a layer of PyTorch, such as nn.Linear(8, 3)(torch.randn(2, 8)), or a whole class"
 SIZES: Mapping[str, Callable[..., Any]] = {"seq": seq, "space": space, "plain": plain}
-PARSED: Mapping[str, Callable[[str], Any]] = {
+PARSE_METHODS: Mapping[str, Callable[[str], Any]] = {
     "Type.parse": Type.parse,
     "Array.parse": Array.parse,
     "Signature.parse": Signature.parse,
 }
-NAMES: Mapping[str, Callable[..., Any]] = {**KINDS, **SIZES, **PARSED, "Axes": Axes}
+NAMES: Mapping[str, Callable[..., Any]] = {**KINDS, **SIZES, **PARSE_METHODS, "Axes": Axes}
 Values = Mapping[str, Any]
 R = TypeVar("R")
 
@@ -319,7 +319,7 @@ def parse(text: str) -> Term:
 def _tree(text: str) -> ast.Module:
     """Returns Python's syntax tree of a text; a chain may continue on further lines."""
     try:
-        tree = _loose(text)
+        tree = _lenient_tree(text)
     except SyntaxError as error:
         raise syntax_error(error, EXAMPLE) from None
     except (ValueError, RecursionError, MemoryError):
@@ -330,7 +330,7 @@ def _tree(text: str) -> ast.Module:
     return tree
 
 
-def _loose(text: str) -> ast.Module:
+def _lenient_tree(text: str) -> ast.Module:
     """Returns the syntax tree of a text, or of the text in brackets if it is not valid alone."""
     try:
         return ast.parse(text)
@@ -354,8 +354,8 @@ class TermReader:
             ast.Tuple: self._items,
             ast.List: self._items,
             ast.Dict: self._pairs,
-            ast.Name: self._named,
-            ast.BinOp: self._joined,
+            ast.Name: self._named_term,
+            ast.BinOp: self._composition,
             ast.Call: self._call,
         }
 
@@ -422,7 +422,7 @@ class TermReader:
         values = (self.value(value) for value in node.values)
         return dict(zip(map(str, names), values, strict=True))
 
-    def _named(self, node: ast.Name) -> Any:
+    def _named_term(self, node: ast.Name) -> Any:
         if node.id in self.known:
             return self.known[node.id]
         if node.id in NAMES:
@@ -431,7 +431,7 @@ class TermReader:
             )
         raise unknown_at("nothing called", node.id, {**NAMES, **self.known}, node, EXAMPLE)
 
-    def _joined(self, node: ast.BinOp) -> Any:
+    def _composition(self, node: ast.BinOp) -> Any:
         """Reads ``f >> g``, ``f @ g`` and ``(layer,) * 3``."""
         if isinstance(node.op, ast.Mult):
             return self._copies(node)
@@ -440,10 +440,10 @@ class TermReader:
         nodes = _chain(node, type(node.op))
         terms = [self.term(part) for part in nodes]
         if isinstance(node.op, ast.MatMult):
-            return _built(node, Beside, *terms)
+            return _call_at_node(node, Beside, *terms)
         total = terms[0]
         for part, term in zip(nodes[1:], terms[1:], strict=True):
-            total = _built(part, Then.append, total, term)  # a mismatch is told at its step
+            total = _call_at_node(part, Then.append, total, term)  # a mismatch is told at its step
         return total
 
     def _copies(self, node: ast.BinOp) -> tuple[Any, ...]:
@@ -465,7 +465,7 @@ class TermReader:
         make = self._callee(node.func)
         args = [self.value(item) for item in node.args]
         words = {str(word.arg): self.value(word.value) for word in node.keywords}
-        return _built(node, make, *args, **words)
+        return _call_at_node(node, make, *args, **words)
 
     def _callee(self, node: ast.expr) -> Callable[..., Any]:
         """Returns the object that is called: an op, ``Type.parse``, or ``Axes(…)``."""
@@ -494,7 +494,7 @@ def _chain(node: ast.expr, kind: type[ast.operator]) -> list[ast.expr]:
     return [node, *reversed(found)]
 
 
-def _built(node: ast.AST, make: Callable[..., R], *args: Any, **words: Any) -> R:
+def _call_at_node(node: ast.AST, make: Callable[..., R], *args: Any, **words: Any) -> R:
     """Returns ``make(…)``; errors get the position of the syntax node."""
     takes = signature(make).parameters
     loose = any(one.kind in (one.VAR_KEYWORD, one.VAR_POSITIONAL) for one in takes.values())

@@ -30,17 +30,17 @@ def definition(term: Term, sizes: Mapping[str, str] | None) -> str:
         sizes: The size of each axis as text, for the decorator; None if they stand in the lines.
     """
     if sizes is not None:
-        inner: Term = rewrite_axes(term, lambda axis: bare(axis, sizes))
+        inner: Term = rewrite_axes(term, lambda axis: bare_axis(axis, sizes))
         words = ", ".join(f"{name}={size}" for name, size in sizes.items())
         for writer in (_DefinitionWriter(), _DefinitionWriter(inline=True)):
-            text = writer.written(inner, f"@define({words})\n")
+            text = writer.write_definitions(inner, f"@define({words})\n")
             if _reads(text, term):
                 return text
-    text = _DefinitionWriter().written(term)
-    return text if _reads(text, term) else _DefinitionWriter(inline=True).written(term)
+    text = _DefinitionWriter().write_definitions(term)
+    return text if _reads(text, term) else _DefinitionWriter(inline=True).write_definitions(term)
 
 
-def bare(axis: Axis, sizes: Mapping[str, str]) -> Axis:
+def bare_axis(axis: Axis, sizes: Mapping[str, str]) -> Axis:
     """Returns an axis without the properties that ``Axes`` sets."""
     if axis.name not in sizes:
         return axis
@@ -68,7 +68,7 @@ class _DefinitionWriter:
         self.names: dict[Term, str] = {}
         self.taken = dict.fromkeys(KINDS, 1)  # names, and the last number behind each
 
-    def written(self, term: Term, mark: str = "") -> str:
+    def write_definitions(self, term: Term, mark: str = "") -> str:
         """Returns all definitions; the last is the term's."""
         self.texts.append(mark + self._function("system", term))
         return "\n\n".join(self.texts)
@@ -80,7 +80,7 @@ class _DefinitionWriter:
         if not isinstance(term, Then | Beside):
             return self._callee(term)
         if term not in self.names:
-            text = self._function(name := _free(hint, self.taken), term)
+            text = self._function(name := _reserve_name(hint, self.taken), term)
             self.names[term] = name
             self.texts.append(text)
         return self.names[term]
@@ -90,11 +90,11 @@ class _DefinitionWriter:
         if not term.children:
             return repr(term)
         hint = _word(term)
-        one, several = partial(self.part, hint=hint), partial(self._several, hint=hint)
+        one, several = partial(self.part, hint=hint), partial(self._tuple_text, hint=hint)
         words = arguments(term, one, several)
         return f"{type(term).__name__}({', '.join(words)})"
 
-    def _several(self, terms: tuple[Term, ...], hint: str) -> str:
+    def _tuple_text(self, terms: tuple[Term, ...], hint: str) -> str:
         """Returns several terms as a tuple; equal ones are written once."""
         if len(terms) > 1 and len({*terms}) == 1:
             return f"({self.part(terms[0], hint)},) * {len(terms)}"
@@ -104,7 +104,7 @@ class _DefinitionWriter:
         """Returns the definition of one term."""
         self.taken.setdefault(name, 1)
         own = {**self.taken}
-        inputs = [_free(INPUTS[i % len(INPUTS)], own) for i in range(len(term.dom))]
+        inputs = [_reserve_name(INPUTS[i % len(INPUTS)], own) for i in range(len(term.dom))]
         heads = (f"{x}: {_quoted(axes.spec)}" for x, axes in zip(inputs, term.dom, strict=True))
         lines = [f"def {name}({', '.join(heads)}):"]
         outputs = self._walk(term, inputs, own, lines)
@@ -133,7 +133,7 @@ class _DefinitionWriter:
                 taken = taken[len(part.dom) :]
         else:
             word = _word(term) if not term.children else _word_inside(term)
-            made = [_free(word, own) for _ in term.cod]
+            made = [_reserve_name(word, own) for _ in term.cod]
             lines.append(f"{PAD}{', '.join(made)} = {self._callee(term)}({', '.join(taken)})")
         return made + rest
 
@@ -161,7 +161,7 @@ def _word_inside(term: Term) -> str:
     return _word(parts[0]) if len(parts) == 1 and not parts[0].children else "out"
 
 
-def _free(word: str, own: dict[str, int]) -> str:
+def _reserve_name(word: str, own: dict[str, int]) -> str:
     """Returns a name that is not taken yet, and takes it.
 
     The last number behind each word is kept, so that n names take n steps and not n * n.
@@ -215,8 +215,8 @@ def spell(term: Term, notation: str = "pipes") -> str:
     sizes = _sizes(term)
     if sizes is not None:
         names = ", ".join(f"{name}={size}" for name, size in sizes.items())
-        inner = rewrite_axes(term, lambda axis: bare(axis, sizes))
-        if _same(f"Axes({names})({inner!r})", term):
+        inner = rewrite_axes(term, lambda axis: bare_axis(axis, sizes))
+        if _parses_to(f"Axes({names})({inner!r})", term):
             return f"Axes({names})(\n{STEP}{_text(inner, 1)}\n)"
     text = _text(term, 0)
     return (
@@ -248,7 +248,7 @@ def _size(axis: Axis) -> str:
     return f"plain({axis.size}{label})" if label else str(axis.size)
 
 
-def _same(text: str, term: Term) -> bool:
+def _parses_to(text: str, term: Term) -> bool:
     """Returns whether a text is read as this term."""
     try:
         return parse(text) == term
@@ -282,10 +282,10 @@ def _part(term: Term, depth: int, loose: type[Term]) -> str:
 
 def _words(term: Term, depth: int) -> Iterator[str]:
     """Yields the arguments of a term as text."""
-    return arguments(term, partial(_text, depth=depth), partial(_several, depth=depth))
+    return arguments(term, partial(_text, depth=depth), partial(_tuple_text, depth=depth))
 
 
-def _several(terms: tuple[Term, ...], depth: int) -> str:
+def _tuple_text(terms: tuple[Term, ...], depth: int) -> str:
     """Returns several terms as a tuple; equal ones are written once."""
     times = f" * {len(terms)}" if len(terms) > 1 and len(set(terms)) == 1 else ""
     shown = terms[:1] if times else terms

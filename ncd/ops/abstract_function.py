@@ -13,8 +13,8 @@ from ncd.formulas.elementwise_functions import ELEMENTWISE
 from ncd.language import torch_code as ex
 from ncd.language.axes import Array, Dim, Signature, Type
 from ncd.language.fields import (
+    OPTIONAL_SIGNATURE,
     SIGNATURE,
-    STATED,
     FieldFormat,
     SignatureField,
     StatedField,
@@ -68,7 +68,7 @@ class Function(Op):
     letter: str = term_field(LETTER)
     pattern: SignatureField = term_field(SIGNATURE)
     fn: str = term_field(choice(*_SMOOTH), "linear")
-    of: StatedField = term_field(STATED, None)
+    of: StatedField = term_field(OPTIONAL_SIGNATURE, None)
     role: ClassVar[str] = "linear"
 
     def check_pattern(self) -> None:
@@ -104,17 +104,20 @@ class Function(Op):
 
     def torch_code(self, site: Site) -> tuple[ex.TorchExpr, ...]:
         if self.of is not None:
-            return (self._transposed(self.of, site),)
+            return (self._transposed_product(self.of, site),)
         return tuple(self._output(site, j) for j in range(len(site.own_outputs)))
 
     def _output(self, site: Site, j: int) -> ex.TorchExpr:
         own, out = site.own_outputs[j], site.outputs[j]
-        rests = [_rest(array, own) for array, own in zip(site.inputs, site.own_inputs, strict=True)]
+        rests = [
+            _without_axes(array, own)
+            for array, own in zip(site.inputs, site.own_inputs, strict=True)
+        ]
         rest = union(rests)
         end = _flat_dim(own, "out")
         total: ex.TorchExpr | None = None
         for i, array in enumerate(site.inputs):
-            moved = ex.reordered(ex.Arg(i), array, Array((*rests[i], *site.own_inputs[i])))
+            moved = ex.reorder_axes(ex.Arg(i), array, Array((*rests[i], *site.own_inputs[i])))
             flat = ex.merge_axes(moved, rests[i], site.own_inputs[i])
             part: ex.TorchExpr = ex.call(
                 "F.linear", flat, self._matrix(i, j, end, site.own_inputs[i])
@@ -128,7 +131,7 @@ class Function(Op):
             total = ex.Infix("/", total, ex.call("math.sqrt", _count(site.own_inputs)))
         if self.fn != "linear":
             total = ex.Call(ELEMENTWISE[self.fn].torch, (total,))
-        return ex.reordered(ex.split_axis(total, rest, own), Array((*rest, *own)), out)
+        return ex.reorder_axes(ex.split_axis(total, rest, own), Array((*rest, *own)), out)
 
     def _matrix(self, i: int, j: int, end: Dim, takes: Array) -> ex.TorchExpr:
         """Returns the matrix of input i and output j, with a row for each output position."""
@@ -138,7 +141,7 @@ class Function(Op):
         both = (end, start)
         return self._wave(_product(ex.Position(end, both), ex.Position(start, both)), i, j)
 
-    def _transposed(self, of: Signature, site: Site) -> ex.TorchExpr:
+    def _transposed_product(self, of: Signature, site: Site) -> ex.TorchExpr:
         """Returns the product of the input with the matrix of the map itself, of type ``of``."""
         both = (*site.own_outputs[0].dims, *site.own_inputs[0].dims)
         takes = Array(site.axes_by_name[name] for name in of.dom[0].names)
@@ -161,7 +164,7 @@ class Function(Op):
             return 0
         count = 0
         for array, own in zip(site.inputs, site.own_inputs, strict=True):
-            rows = _rest(array, own).numel
+            rows = _without_axes(array, own).numel
             count += sum(2 * rows * own.numel * out.numel for out in site.own_outputs)
         return count
 
@@ -194,7 +197,7 @@ class Function(Op):
         own, out, total = site.own_outputs[j], site.outputs[j], None
         inner = [inner_axes(array, site) for array in site.own_inputs]
         for i, (x, array) in enumerate(zip(ins, site.own_inputs, strict=True)):
-            x = steps.renamed(x, array, inner[i])
+            x = steps.rename(x, array, inner[i])
             wave = self._wave_text(f"({_flat(own)} + 1) * (2 * ({_flat(inner[i])}) + 3)", i, j)
             matrix = steps.map(wave, (), Array((*own, *inner[i])), self.letter)
             part = steps.product((x, matrix), out)
@@ -264,7 +267,7 @@ def _flat_dim(array: Array, name: str) -> Dim:
     return array.dims[0] if len(array.dims) == 1 else Dim(name, 0, array.numel)
 
 
-def _rest(array: Array, own: Array) -> Array:
+def _without_axes(array: Array, own: Array) -> Array:
     return Array(axis for axis in array if axis.name not in own.names)
 
 

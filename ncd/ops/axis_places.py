@@ -7,9 +7,9 @@ from collections.abc import Callable
 from ncd.errors import SizeError
 from ncd.language.axes import Array, Axis
 from ncd.language.op import Glyph, Mark, Site
-from ncd.language.torch_code import Arg, TorchExpr, reordered
+from ncd.language.torch_code import Arg, TorchExpr, reorder_axes
 
-SHORT = 6  # letters of a name that is drawn as a superscript
+MAX_SUPERSCRIPT_LETTERS = 6  # letters of a name that is drawn as a superscript
 
 
 def with_axes_last(site: Site, make: Callable[[TorchExpr, Array], TorchExpr]) -> tuple[TorchExpr]:
@@ -20,8 +20,8 @@ def with_axes_last(site: Site, make: Callable[[TorchExpr, Array], TorchExpr]) ->
     """
     (array,), (own,), (out,), (new,) = site.inputs, site.own_inputs, site.outputs, site.own_outputs
     rest = site.broadcast_axes
-    moved = reordered(Arg(0), array, Array((*rest, *own)))
-    return (reordered(make(moved, rest), Array((*rest, *new)), out),)
+    moved = reorder_axes(Arg(0), array, Array((*rest, *own)))
+    return (reorder_axes(make(moved, rest), Array((*rest, *new)), out),)
 
 
 def ports(arrays: tuple[Array, ...]) -> list[tuple[int, int, str]]:
@@ -74,7 +74,7 @@ def weight_letter(letter: str, name: str, usual: str) -> tuple[str, str]:
     """
     if name == usual or name.removeprefix(f"{usual}_").isdecimal():
         return letter, ""
-    return (f"{letter}^{{{name}}}", "") if len(name) <= SHORT else (letter, name)
+    return (f"{letter}^{{{name}}}", "") if len(name) <= MAX_SUPERSCRIPT_LETTERS else (letter, name)
 
 
 def check_not_spatial(axis: Axis, why: str) -> None:

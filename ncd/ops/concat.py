@@ -27,7 +27,7 @@ class _ConcatenationOp(Op):
         raise NotImplementedError
 
     @property
-    def whole(self) -> Axis:
+    def concatenated_axis(self) -> Axis:
         """The axis of all pieces together."""
         raise NotImplementedError
 
@@ -36,9 +36,9 @@ class _ConcatenationOp(Op):
         sizes = {name: binding.size(name) for name in names}
         known = sum(size for name in names if (size := sizes[name]) is not None)
         unknown = [name for name in names if sizes[name] is None]
-        whole = binding.size(self.whole.name)
+        whole = binding.size(self.concatenated_axis.name)
         if not unknown:
-            binding.bind_size(self.whole.name, known)
+            binding.bind_size(self.concatenated_axis.name, known)
         elif whole is not None and len(set(unknown)) == 1:
             self._learn(binding, unknown[0], whole, known)
 
@@ -49,17 +49,17 @@ class _ConcatenationOp(Op):
         if rest or left < 1:
             nearest = known + times * max(1, left)
             raise SizeError(
-                f"axis {self.whole.name} has size {whole}, "
+                f"axis {self.concatenated_axis.name} has size {whole}, "
                 f"but is {' + '.join(axis.name for axis in self.pieces)}"
                 + (f", of which {known} are known" if known else ""),
-                cure=f"{self.whole.name} = {nearest}",
-                axis=self.whole.name,
+                cure=f"{self.concatenated_axis.name} = {nearest}",
+                axis=self.concatenated_axis.name,
                 nearest=nearest,
             )
         binding.bind_size(name, left)
 
     def check_axes(self, binding: Binding) -> None:
-        for axis in (*self.pieces, self.whole):
+        for axis in (*self.pieces, self.concatenated_axis):
             check_not_spatial(binding[axis.name], "cannot be concatenated")
 
 
@@ -85,14 +85,14 @@ class Concat(_ConcatenationOp):
     pattern: SignatureField = term_field(SIGNATURE)
     role: ClassVar[str] = "concat"
     pattern_form: ClassVar[str] = "c, d… -> e"
-    broadcasting = BroadcastRule(any_kind=True, shared=True)
+    broadcasting = BroadcastRule(any_kind=True, shares_axes=True)
 
     @property
     def pieces(self) -> tuple[Axis, ...]:
         return tuple(array[0] for array in self.dom)
 
     @property
-    def whole(self) -> Axis:
+    def concatenated_axis(self) -> Axis:
         return self.signature.cod[0][0]
 
     def check_arrays(self, site: Site) -> None:
@@ -129,7 +129,7 @@ class Concat(_ConcatenationOp):
 
     def description(self, site: Site) -> str:
         pieces = [axis.name for axis in self.pieces]
-        return f"concatenation of {' and '.join(pieces)} to {self.whole.name}"
+        return f"concatenation of {' and '.join(pieces)} to {self.concatenated_axis.name}"
 
     def pullback(
         self, site: Site, steps: TermBuilder, ins: Slots, outs: Slots, grads: Slots
@@ -172,11 +172,11 @@ class Cut(_ConcatenationOp):
         return tuple(array[0] for array in self.signature.cod)
 
     @property
-    def whole(self) -> Axis:
+    def concatenated_axis(self) -> Axis:
         return self.dom[0][0]
 
     def torch_code(self, site: Site) -> TorchExpr:
-        (dim,) = site.inputs[0].position(self.whole.name)
+        (dim,) = site.inputs[0].position(self.concatenated_axis.name)
         sizes = Tuple(tuple(Size(tuple(array)) for array in site.own_outputs))
         return Method(Arg(0), "split", (sizes, Const(dim)))
 
@@ -187,7 +187,7 @@ class Cut(_ConcatenationOp):
         through = tuple((source, p) for source, p, k in kept if k == 0)
         splits = tuple((source, p) for source, p, k in kept if k > 0)
         new = tuple(p for p, k, n in outs if n == site.own_outputs[k][0].name)
-        bar = Mark("bar", ins=(sources[self.whole.name],), outs=new)
+        bar = Mark("bar", ins=(sources[self.concatenated_axis.name],), outs=new)
         return Glyph(through, splits=splits, marks=(bar,))
 
     def latex(self, site: Site) -> str:
@@ -195,7 +195,8 @@ class Cut(_ConcatenationOp):
         return rf"a = [{' ; '.join(letters)}]"
 
     def description(self, site: Site) -> str:
-        return f"cuts {self.whole.name} into {' and '.join(axis.name for axis in self.pieces)}"
+        pieces = " and ".join(axis.name for axis in self.pieces)
+        return f"cuts {self.concatenated_axis.name} into {pieces}"
 
     def pullback(
         self, site: Site, steps: TermBuilder, ins: Slots, outs: Slots, grads: Slots

@@ -28,7 +28,7 @@ from ncd.language.patterns import Binding
 from ncd.language.torch_code import TorchExpr, Weight
 from ncd.ops.axis_places import own_ports
 
-MOST = 1_000_000  # numbers of one array
+MAX_NUMBERS = 1_000_000  # numbers of one array
 Numbers = tuple[float, ...]
 
 
@@ -64,8 +64,8 @@ def _read(value: Any, name: str) -> Numbers:
             number = math.nan
         if not count or math.isnan(number):
             raise ParseError(f"{short_repr(word)} is no number", cure='"0 1.5 -inf*3"')
-        if len(found) + count > MOST:
-            raise ParseError(f"{name} has more than {MOST:,} numbers", cure="fewer")
+        if len(found) + count > MAX_NUMBERS:
+            raise ParseError(f"{name} has more than {MAX_NUMBERS:,} numbers", cure="fewer")
         found += [number] * count
     return tuple(found)
 
@@ -120,7 +120,7 @@ class Given(Op):
     def check_axes(self, binding: Binding) -> None:
         (array,) = map(binding.with_known_sizes, self.signature.cod)
         self._check_numbers(array)
-        if array.sized and array.numel != len(self.numbers):
+        if array.has_all_sizes and array.numel != len(self.numbers):
             count = len(self.numbers)
             raise SizeError(
                 f"the array ({array.spec}) has {array.numel:,} numbers, but {count:,} are given",

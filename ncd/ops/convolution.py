@@ -60,7 +60,7 @@ def write_convolution(
     """
     (old,), (new,), (out,) = site.own_inputs, site.own_outputs, site.outputs
     window = op.window(site, (*site.axes_by_name,))
-    slid = _of(Array(old[-1:]), Array((*new[-1:], *window)))
+    slid = _array_signature(Array(old[-1:]), Array((*new[-1:], *window)))
     (x,) = steps.call(Window(slid, op.kernel, op.stride, op.pad, op.dilation), x)
     c, d = op.channels(site)
     if groups > 1:
@@ -68,8 +68,8 @@ def write_convolution(
     else:
         inner = distinct_axes(c, (*site.axes_by_name, *window.names))
         weight = steps.param("weight", d, inner, kept=window)
-        z = steps.product((steps.renamed(x, c, inner), weight), out)
-    return _biased(op, steps, z, d)
+        z = steps.product((steps.rename(x, c, inner), weight), out)
+    return _add_bias(op, steps, z, d)
 
 
 def _by_groups(
@@ -107,14 +107,14 @@ def write_transposed_convolution(
     inner = distinct_axes(c, (*site.axes_by_name, *window.names))
     weight = steps.param("weight", inner, d, kept=window)
     rest = (axis for axis in out if axis.name not in new.names)
-    x = steps.renamed(x, c, inner)
+    x = steps.rename(x, c, inner)
     z = steps.product((x, weight), Array((*rest, *d, *old[-1:], *window)))
-    summed = _of(Array((*old[-1:], *window)), Array(new[-1:]))
+    summed = _array_signature(Array((*old[-1:], *window)), Array(new[-1:]))
     (z,) = steps.call(Fold(summed, op.kernel, op.stride, op.pad), z)
-    return _biased(op, steps, steps.product((z,), out), d)
+    return _add_bias(op, steps, steps.product((z,), out), d)
 
 
-def _biased(
+def _add_bias(
     op: ConvolutionSettings, steps: TermBuilder, z: ArrayHandle, channels: Array
 ) -> ArrayHandle:
     if not op.bias:
@@ -127,15 +127,15 @@ def resplit(steps: TermBuilder, x: ArrayHandle, old: Array, new: Array) -> Array
     if old == new:
         return x
     if len(old) == 1 and len(new) > 1:
-        return steps.call(Split(_of(old, new)), x)[0]
+        return steps.call(Split(_array_signature(old, new)), x)[0]
     if len(new) == 1 and len(old) > 1:
-        return steps.call(Group(_of(old, new)), x)[0]
+        return steps.call(Group(_array_signature(old, new)), x)[0]
     flat = unused_axis((*x.axes.names, *new.names), "flat", old.numel)
-    (x,) = steps.call(Group(_of(old, flat)), x)
-    return steps.call(Split(_of(flat, new)), x)[0]
+    (x,) = steps.call(Group(_array_signature(old, flat)), x)
+    return steps.call(Split(_array_signature(flat, new)), x)[0]
 
 
-def _of(before: Array, after: Array) -> Signature:
+def _array_signature(before: Array, after: Array) -> Signature:
     """Returns the type of a map of one array to one."""
     return Signature(Type((before,)), Type((after,)))
 
@@ -188,7 +188,7 @@ class ConvolutionOp(SlidingWindowOp):
         return {**weight, "bias": bias} if self.bias else weight
 
     def torch_code(self, site: Site) -> tuple[TorchExpr, ...]:
-        return self.windowed(site, lambda x: Layer((x,)), leads=1)
+        return self.call_on_windows(site, lambda x: Layer((x,)), leads=1)
 
 
 @dataclass(frozen=True, repr=False, eq=False)

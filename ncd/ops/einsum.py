@@ -124,7 +124,7 @@ class Einsum(Op):
                 cure="Group before it, to make one of several axes",
             )
 
-    def contracted(self, site: Site) -> tuple[str, ...]:
+    def contracted_axes(self, site: Site) -> tuple[str, ...]:
         """Returns the names of the axes that are summed over."""
         kept = site.outputs[0].names
         return tuple(dict.fromkeys(a.name for a in site.inputs.axes if a.name not in kept))
@@ -167,18 +167,18 @@ class Einsum(Op):
         factors = r"\,".join(
             f"{letters[i % 8]}_{{{subscript(a) or space}}}" for i, a in enumerate(site.inputs)
         )
-        summed = subscript(Array(site.axes_by_name[name] for name in self.contracted(site)))
+        summed = subscript(Array(site.axes_by_name[name] for name in self.contracted_axes(site)))
         sign = rf"\sum_{{{summed}}} " if summed else ""
         return rf"z_{{{subscript(site.outputs[0]) or space}}} = {sign}{factors}"
 
     def description(self, site: Site) -> str:
-        summed = listed(self.contracted(site))
+        summed = listed(self.contracted_axes(site))
         kind = f"einsum, contracts {summed}" if summed else "einsum"
         return f"{kind}: {site.inputs} to {site.outputs}"
 
     def expansion(self, site: Site) -> Term | None:
         """Returns the outer product and then the sum, as in figure 17."""
-        summed = self.contracted(site)
+        summed = self.contracted_axes(site)
         if len(site.inputs) < 2 or not summed:
             return None
         whole = union(site.inputs)
@@ -195,7 +195,7 @@ class Einsum(Op):
 
     def tiling_rule(self, site: Site, axis: str) -> TilingRule:
         every = tuple(range(len(site.inputs)))
-        return TilingRule("sum" if axis in self.contracted(site) else "", linear=every)
+        return TilingRule("sum" if axis in self.contracted_axes(site) else "", linear=every)
 
     @classmethod
     def examples(cls) -> tuple[Sample, ...]:

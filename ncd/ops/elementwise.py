@@ -23,7 +23,7 @@ from ncd.formulas.formula import (
     leaves,
 )
 from ncd.formulas.formula import parse as parse_formula
-from ncd.formulas.formula_latex import ellipsize, latex, lettered, mark_text
+from ncd.formulas.formula_latex import ellipsize, latex, lettered_text, mark_text
 from ncd.formulas.traced_sizes import is_symbolic
 from ncd.language.axes import Array, Axis, Signature, Type
 from ncd.language.broadcasting import IN_PLACE, LEADING, BroadcastRule
@@ -76,7 +76,7 @@ class Add(Op):
     """
 
     role: ClassVar[str] = "residual"
-    broadcasting = BroadcastRule(shared=True)
+    broadcasting = BroadcastRule(shares_axes=True)
     signature: ClassVar[Signature] = Signature.parse("(), () -> ()")
 
     def check_arrays(self, site: Site) -> None:
@@ -203,10 +203,10 @@ class FormulaOp(Op):
         return {name: self._meaning(name) for name in dict.fromkeys(names)}
 
     def _meaning(self, name: str) -> Meaning:
-        axes = {axis.name: axis for axis in (*self._known, *self.reads)}.values()
-        found = {"position": _called(name, axes)}
+        axes = {axis.name: axis for axis in (*self._signature_axes, *self.reads)}.values()
+        found = {"position": _matching_names(name, axes)}
         if name.startswith("n_"):
-            found["size"] = _called(name[2:], axes)
+            found["size"] = _matching_names(name[2:], axes)
         every = [(what, axis) for what, some in found.items() for axis in some]
         if len(every) > 1:
             words = " or ".join(f"the {what} of axis {axis}" for what, axis in every)
@@ -229,7 +229,7 @@ class FormulaOp(Op):
         raise UnknownNameError(fact, cure=nearest_name(name, known))
 
     @property
-    def _known(self) -> tuple[Axis, ...]:
+    def _signature_axes(self) -> tuple[Axis, ...]:
         return tuple(dict.fromkeys((*self.signature.dom.axes, *self.signature.cod.axes)))
 
     @property
@@ -246,9 +246,9 @@ class FormulaOp(Op):
         if all(binding.size(axis.name) is not None for axis in axes):
             every = {axis.name: binding[axis.name] for axis in axes}
             arrays = Type(map(binding.with_known_sizes, self.dom))
-            self._lowered(arrays, binding.with_known_sizes(self.signature.cod[0]), every)
+            self._lower_formula(arrays, binding.with_known_sizes(self.signature.cod[0]), every)
 
-    def _lowered(self, ins: Type, out: Array, every: Mapping[str, Axis]) -> TorchExpr:
+    def _lower_formula(self, ins: Type, out: Array, every: Mapping[str, Axis]) -> TorchExpr:
         names = {name: self._part(m, out, every) for name, m in self.meanings.items()}
         args = [_operand(i, array, out) for i, array in enumerate(ins)]
         return broadcast_to(lower(self.defining_formula, args, names), out.dims, out.below)
@@ -264,7 +264,7 @@ class FormulaOp(Op):
         return LoweredFormula(Position(dim, out.dims), "whole", frozenset((dim.key,)))
 
     def torch_code(self, site: Site) -> tuple[TorchExpr, ...]:
-        return (self._lowered(site.inputs, site.outputs[0], site.axes_by_name),)
+        return (self._lower_formula(site.inputs, site.outputs[0], site.axes_by_name),)
 
     def pullback(
         self, site: Site, steps: TermBuilder, ins: Slots, outs: Slots, grads: Slots
@@ -303,7 +303,7 @@ class FormulaOp(Op):
         return f"z = {latex(self.defining_formula)}"
 
 
-def _called(name: str, axes: Iterable[Axis]) -> list[str]:
+def _matching_names(name: str, axes: Iterable[Axis]) -> list[str]:
     """Returns the names of the axes with this name or identifier."""
     return [axis.name for axis in axes if name in (axis.name, axis.identifier)]
 
@@ -394,7 +394,7 @@ class Map(FormulaOp):
 
     def _check_reads(self) -> None:
         """Sets the axes of which the formula only uses the size."""
-        own = {axis.name for axis in self._known}
+        own = {axis.name for axis in self._signature_axes}
         wanted = [m.axis for m in self.meanings.values() if m.kind == "size" and m.axis not in own]
         idle = [name for name in self.reads.names if name not in wanted]
         if idle:
@@ -426,7 +426,7 @@ class Map(FormulaOp):
 
     def description(self, site: Site) -> str:
         arrays = f"of ({site.inputs}) " if site.inputs else ""
-        return f"{lettered(self.function)}, for every number {arrays}to ({site.outputs})"
+        return f"{lettered_text(self.function)}, for every number {arrays}to ({site.outputs})"
 
     @classmethod
     def examples(cls) -> tuple[Sample, ...]:
@@ -509,7 +509,7 @@ class Elementwise(FormulaOp):
 
 
 @lru_cache(maxsize=256)
-def _scaled(axis: str, power: str) -> Formula:
+def _scaling_formula(axis: str, power: str) -> Formula:
     """Returns the formula of the operand times a power of the size of an axis."""
     size, by = Name(f"n_{axis}"), _number(power)
     factor: Formula = size
@@ -550,7 +550,7 @@ class Scale(FormulaOp):
 
     @property
     def defining_formula(self) -> Formula:
-        return _scaled(self.axis[0].name, self.power)
+        return _scaling_formula(self.axis[0].name, self.power)
 
     def _meaning(self, name: str) -> Meaning:
         return Meaning("size", self.axis[0].name)
@@ -581,7 +581,7 @@ class Scale(FormulaOp):
     def _factor_text(self, size: Any) -> str:
         power = float(_number(self.power))
         text = f"{without_formula(size) ** power:.4g}"
-        return str(size.said(f"^{power}", text)) if is_symbolic(size) else text
+        return str(size.placeholder(f"^{power}", text)) if is_symbolic(size) else text
 
     def tiling_rule(self, site: Site, axis: str) -> TilingRule:
         return TilingRule(linear=(0,))

@@ -55,7 +55,7 @@ def _sizes(expr: ex.TorchExpr) -> Iterator[int]:
 # --- Translating formulas to expressions, with the casts that the kinds of numbers need
 
 Kind = Literal["truth", "whole", "real"]
-WHOLE = 2**53  # whole numbers up to this are exact as real ones too
+MAX_EXACT_INTEGER = 2**53  # whole numbers up to this are exact as real ones too
 
 
 @dataclass(frozen=True)
@@ -87,14 +87,14 @@ def lower(
     Raises SizeError where a plain number is undefined, such as ``1 / (n_x - 3)`` for x = 3.
     """
     if isinstance(formula, Number):
-        return _checked(constant(formula.value), formula)
+        return _check_range(constant(formula.value), formula)
     if isinstance(formula, Operand):
         return args[formula.number - 1]
     if isinstance(formula, Name):
         return names[formula.text]
     assert isinstance(formula, Application)
     parts = [lower(part, args, names) for part in formula.parts]
-    return _checked(_applied(formula.operation, parts, formula), formula)
+    return _check_range(_apply_operation(formula.operation, parts, formula), formula)
 
 
 def broadcast_to(part: LoweredFormula, dims: ex.Group, below: Axis | None) -> ex.TorchExpr:
@@ -128,20 +128,22 @@ def _check_below(part: LoweredFormula, below: Axis) -> None:
         )
 
 
-def _checked(part: LoweredFormula, formula: Formula) -> LoweredFormula:
-    if part.kind == "whole" and part.value is not None and abs(part.value) > WHOLE:
+def _check_range(part: LoweredFormula, formula: Formula) -> LoweredFormula:
+    if part.kind == "whole" and part.value is not None and abs(part.value) > MAX_EXACT_INTEGER:
         raise SizeError(f"{formula} is over 2**53, too large for a whole number", cure="1e30")
     return part
 
 
-def _applied(operation: str, parts: list[LoweredFormula], formula: Formula) -> LoweredFormula:
+def _apply_operation(
+    operation: str, parts: list[LoweredFormula], formula: Formula
+) -> LoweredFormula:
     match operation, parts:
         case ["where", [condition, yes, no]]:
             return _where(_truth(condition), yes, no)
         case ["clamp", [a, low, high]]:
-            return _clamped(_number(a), _number(low), _number(high))
+            return _clamp(_number(a), _number(low), _number(high))
         case ["and" | "or", [a, b]]:
-            return _both(operation, _truth(a), _truth(b))
+            return _and_or(operation, _truth(a), _truth(b))
         case ["not", [a]]:
             return _not(_truth(a))
         case ["min" | "max", [a, b]]:
@@ -149,7 +151,7 @@ def _applied(operation: str, parts: list[LoweredFormula], formula: Formula) -> L
         case ["-", [a]]:
             return _negative(_number(a))
         case [_, [a, b]] if operation in COMPARISONS:
-            return _compared(operation, a, b)
+            return _comparison(operation, a, b)
         case ["**", [a, b]] if a.value is None or b.value is None:
             return _power(_number(a), _number(b))
         case [_, [a, b]]:
@@ -200,7 +202,7 @@ def _arithmetic(
     sign: str, a: LoweredFormula, b: LoweredFormula, formula: Formula
 ) -> LoweredFormula:
     if a.value is not None and b.value is not None:
-        return _plain(sign, a, b, formula)
+        return _fold_constants(sign, a, b, formula)
     divides = sign in ("//", "%")
     if divides and b.kind == "whole" and b.value == 0:
         raise _uncomputable(formula)
@@ -225,7 +227,9 @@ def _tensor(part: LoweredFormula) -> LoweredFormula:
     return replace(part, expr=ex.Infix("+", ex.Filled(()), part.expr), kind="real", value=None)
 
 
-def _plain(sign: str, a: LoweredFormula, b: LoweredFormula, formula: Formula) -> LoweredFormula:
+def _fold_constants(
+    sign: str, a: LoweredFormula, b: LoweredFormula, formula: Formula
+) -> LoweredFormula:
     """Computes plain numbers, but keeps the expression as it was written: ``k ** -0.5``."""
     assert a.value is not None and b.value is not None
     one, two = a.value, b.value
@@ -258,7 +262,7 @@ def _power(a: LoweredFormula, b: LoweredFormula) -> LoweredFormula:
     )
 
 
-def _compared(sign: str, a: LoweredFormula, b: LoweredFormula) -> LoweredFormula:
+def _comparison(sign: str, a: LoweredFormula, b: LoweredFormula) -> LoweredFormula:
     if a.value is not None and b.value is not None:
         return constant(bool(SIGNS[sign](a.pinned_value, b.pinned_value)))
     a, b = _number(a), _number(b)
@@ -267,7 +271,7 @@ def _compared(sign: str, a: LoweredFormula, b: LoweredFormula) -> LoweredFormula
     return LoweredFormula(ex.Infix(sign, a.expr, b.expr), "truth", a.dims | b.dims)
 
 
-def _both(operation: str, a: LoweredFormula, b: LoweredFormula) -> LoweredFormula:
+def _and_or(operation: str, a: LoweredFormula, b: LoweredFormula) -> LoweredFormula:
     for part, other in ((a, b), (b, a)):
         if part.value is not None:
             decides = part.value == (operation == "or")
@@ -303,7 +307,7 @@ def _extreme(operation: str, a: LoweredFormula, b: LoweredFormula) -> LoweredFor
     return LoweredFormula(ex.call("torch.clamp", tensor.expr, **{side: limit.expr}), kind, dims)
 
 
-def _clamped(a: LoweredFormula, low: LoweredFormula, high: LoweredFormula) -> LoweredFormula:
+def _clamp(a: LoweredFormula, low: LoweredFormula, high: LoweredFormula) -> LoweredFormula:
     if a.value is not None or low.value is None or high.value is None:
         return _extreme("min", _extreme("max", a, low), high)
     kind: Kind = "real" if "real" in (a.kind, low.kind, high.kind) else "whole"

@@ -23,7 +23,7 @@ from ncd.language.torch_code import (
     Scattered,
     Select,
     TorchExpr,
-    reordered,
+    reorder_axes,
 )
 from ncd.ops.axis_places import broadcast_glyph, check_not_spatial, own_ports, ports
 from ncd.words import listed
@@ -31,7 +31,7 @@ from ncd.words import listed
 # --- Indexing: numbers of an array by their positions
 
 Places = tuple[tuple[str, int], ...]  # names of axes with a position
-_TAKEN = ("at", "pattern", "self")  # the parameters of Index
+_INDEX_PARAMETERS = ("at", "pattern", "self")  # the parameters of Index
 
 
 def _read_places(value: Any, name: str) -> Places:
@@ -91,7 +91,7 @@ class Index(Op):
             every = {**dict(_read_places(at, "at")), **places}
             if every and isinstance(pattern, str) and "->" not in pattern:
                 array = Array.parse(pattern)
-                pattern = Signature(Type((array,)), Type((_left(array, every),)))
+                pattern = Signature(Type((array,)), Type((_without_axes(array, every),)))
             object.__setattr__(self, "pattern", pattern)
             object.__setattr__(self, "at", tuple(every.items()))
             read_fields(self)
@@ -106,7 +106,7 @@ class Index(Op):
         if not self.at:
             return f"Index({self.pattern.spec!r})"
         (array,), names = self.dom, dict(self.at)
-        derived = Signature(Type((array,)), Type((_left(array, names),)))
+        derived = Signature(Type((array,)), Type((_without_axes(array, names),)))
         text = repr(array.spec if derived.spec == self.pattern.spec else self.pattern.spec)
         plain = all(map(_is_keyword_argument, names))
         words = ", ".join(f"{n}={place}" for n, place in self.at) if plain else repr(names)
@@ -123,7 +123,9 @@ class Index(Op):
                 f"the array ({array}) has no axis {strange[0]}", cure=f"one of ({Array(array)})"
             )
         left = tuple(name for name in array.names if name not in names)
-        if self.pattern.cod[0].names != left or _bound(self.pattern.cod[0]) != _bound(array):
+        if self.pattern.cod[0].names != left or _bounding_axis_name(
+            self.pattern.cod[0]
+        ) != _bounding_axis_name(array):
             words = " ".join(left) or "()"
             raise MismatchError(
                 f"the right side is not what is left of ({array})", cure=f'"{array} -> {words}"'
@@ -136,7 +138,7 @@ class Index(Op):
                 cure='"y#v, v m -> y m", or a place such as Index("y m", y=2)',
             )
         (places, table), (out,) = self.dom, self.pattern.cod
-        along = _bound(places)
+        along = _bounding_axis_name(places)
         if along not in table.names:
             fact = (
                 f"the places are below {along}, which is no axis of the table ({table})"
@@ -146,7 +148,9 @@ class Index(Op):
             raise MismatchError(fact, cure='the bound of the places in it: "y#v, v m -> y m"')
         own = [name for name in table.names if name != along]
         wanted = list(dict.fromkeys((*places.names, *own)))
-        if sorted(out.names) != sorted(wanted) or _bound(out) != _bound(table):
+        if sorted(out.names) != sorted(wanted) or _bounding_axis_name(out) != _bounding_axis_name(
+            table
+        ):
             right = Array(map(Axis, wanted), table.below)
             raise MismatchError(
                 f"it gives ({right}), but the pattern says ({out})",
@@ -158,7 +162,7 @@ class Index(Op):
         return IN_PLACE if self.at else LEADING
 
     def check_axes(self, binding: Binding) -> None:
-        names = dict(self.at) if self.at else {_bound(self.dom[0]): 0}
+        names = dict(self.at) if self.at else {_bounding_axis_name(self.dom[0]): 0}
         for name, place in names.items():
             axis = binding[name]
             check_not_spatial(axis, "has no single position")
@@ -182,15 +186,15 @@ class Index(Op):
 
     def _lookup(self, site: Site) -> TorchExpr:
         (places, table), (out,) = site.inputs, site.outputs
-        along = [axis for axis in table if axis.name == _bound(self.dom[0])]
+        along = [axis for axis in table if axis.name == _bounding_axis_name(self.dom[0])]
         shared = [a for a in table if a.name in places.names and a not in along]
         names = {axis.name for axis in shared}
         own = [axis for axis in places if axis.name not in names]
         rest = [axis for axis in table if axis not in along and axis.name not in names]
-        first = reordered(Arg(0), places, Array((*shared, *own)))
-        second = reordered(Arg(1), table, Array((*shared, *along, *rest)))
+        first = reorder_axes(Arg(0), places, Array((*shared, *own)))
+        second = reorder_axes(Arg(1), table, Array((*shared, *along, *rest)))
         found = Lookup(first, second, len(Array(own).dims), len(Array(rest).dims))
-        return reordered(found, Array((*shared, *own, *rest)), out)
+        return reorder_axes(found, Array((*shared, *own, *rest)), out)
 
     def glyph(self, site: Site) -> Glyph:
         if self.at:
@@ -205,11 +209,14 @@ class Index(Op):
 
     def _looked_up(self, site: Site) -> Glyph:
         """Returns the glyph of a lookup: its axis ends in an index, others run on or meet."""
-        along, outs = _bound(self.dom[0]), {name: port for port, _, name in ports(site.outputs)}
+        along, outs = (
+            _bounding_axis_name(self.dom[0]),
+            {name: port for port, _, name in ports(site.outputs)},
+        )
         first = [port for port, k, _ in ports(site.inputs) if k == 0]
         last = {name: port for port, _, name in ports(site.inputs)}
         end = last.pop(along)
-        index = Mark("lookup", f"i_{{{along}}}", ins=(end,), over=tuple(first))
+        index = Mark("lookup", f"i_{{{along}}}", ins=(end,), attached_ports=tuple(first))
         return Glyph(
             through=tuple((port, outs[name]) for name, port in last.items()),
             joins=tuple(
@@ -223,7 +230,7 @@ class Index(Op):
             taken = ", ".join(f"{Axis(n).identifier} = {p}" for n, p in self.at)
             return f"z = a_{{{taken}}}"
         places, table = self.dom
-        along, at = _bound(places), r"\,".join(axis.identifier for axis in places)
+        along, at = _bounding_axis_name(places), r"\,".join(axis.identifier for axis in places)
         index = [rf"a_{{{at}}}" if a.name == along else a.identifier for a in table]
         out = r"\,".join(axis.identifier for axis in self.pattern.cod[0])
         return rf"z_{{{out}}} = b_{{{','.join(index)}}}"
@@ -231,13 +238,14 @@ class Index(Op):
     def description(self, site: Site) -> str:
         if self.at:
             return "takes " + listed(f"place {place} along {name}" for name, place in self.at)
-        return f"looks up along {_bound(self.dom[0])}: ({site.inputs[0]}) in ({site.inputs[1]})"
+        indices, table = site.inputs
+        return f"looks up along {_bounding_axis_name(self.dom[0])}: ({indices}) in ({table})"
 
     def pullback(
         self, site: Site, steps: TermBuilder, ins: Slots, outs: Slots, grads: Slots
     ) -> tuple[ArrayHandle | None, ...]:
         if not self.at:
-            return (None, steps.scattered(ins[0], grads[0], ins[1].axes))
+            return (None, steps.scatter_add(ins[0], grads[0], ins[1].axes))
         (array,) = site.inputs
         found = [f"{Axis(name).identifier} == {at % site.size(name)}" for name, at in self.at]
         return (steps.map(f"where({' and '.join(found)}, $1, 0)", grads, array),)
@@ -260,7 +268,7 @@ class Index(Op):
         )
 
 
-def _bound(array: Array) -> str:
+def _bounding_axis_name(array: Array) -> str:
     """Returns the name of the axis that bounds whole numbers; empty for real ones."""
     return array.below.name if array.below is not None else ""
 
@@ -268,10 +276,10 @@ def _bound(array: Array) -> str:
 def _is_keyword_argument(name: str) -> bool:
     """Returns whether Python passes on a name before ``=`` as it is written; ``ℓ`` comes as l."""
     same = normalize("NFKC", name) == name
-    return same and name.isidentifier() and not iskeyword(name) and name not in _TAKEN
+    return same and name.isidentifier() and not iskeyword(name) and name not in _INDEX_PARAMETERS
 
 
-def _left(array: Array, names: Mapping[str, int]) -> Array:
+def _without_axes(array: Array, names: Mapping[str, int]) -> Array:
     """Returns the array without these axes."""
     return array.with_axes(axis for axis in array if axis.name not in names)
 
@@ -324,41 +332,48 @@ class Scatter(Op):
 
     def torch_code(self, site: Site) -> tuple[TorchExpr, ...]:
         (places, values), (out,) = site.inputs, site.outputs
-        (along,) = (axis for axis in out if axis.name == self._along)
+        (along,) = (axis for axis in out if axis.name == self._scatter_axis)
         shared = [axis for axis in out if axis.name in places.names and axis is not along]
         names = {axis.name for axis in shared}
         own = [axis for axis in places if axis.name not in names]
         rest = [axis for axis in out if axis is not along and axis.name not in names]
-        first = reordered(Arg(0), places, Array((*shared, *own)))
+        first = reorder_axes(Arg(0), places, Array((*shared, *own)))
         second = _spread(values, Array((*shared, *own, *rest)))
         counts = len(Array(own).dims), len(Array(rest).dims)
         found = Scattered(first, second, *counts, along.numel)
-        return (reordered(found, Array((*shared, along, *rest)), out),)
+        return (reorder_axes(found, Array((*shared, along, *rest)), out),)
 
     @property
-    def _along(self) -> str:
+    def _scatter_axis(self) -> str:
         below = self.dom[0].below
         return below.name if below else ""
 
     def glyph(self, site: Site) -> Glyph:
         ins, outs = own_ports(site.inputs, site.inputs), own_ports(site.outputs, site.outputs)
-        return Glyph(marks=(Mark("box", f"scatter ${Axis(self._along).identifier}$", ins, outs),))
+        return Glyph(
+            marks=(Mark("box", f"scatter ${Axis(self._scatter_axis).identifier}$", ins, outs),)
+        )
 
     def latex(self, site: Site) -> str:
         out = r"\,".join(
-            "a" if axis.name == self._along else axis.identifier for axis in self.pattern.cod[0]
+            "a" if axis.name == self._scatter_axis else axis.identifier
+            for axis in self.pattern.cod[0]
         )
         inner = r"\,".join(axis.identifier for axis in self.dom[1])
         return rf"z_{{{out}}} \mathrel{{+}}= b_{{{inner}}}"
 
     def description(self, site: Site) -> str:
-        return f"adds ({site.inputs[1]}) into the places ({site.inputs[0]}) along {self._along}"
+        return (
+            f"adds ({site.inputs[1]}) into the places ({site.inputs[0]}) along {self._scatter_axis}"
+        )
 
     def pullback(
         self, site: Site, steps: TermBuilder, ins: Slots, outs: Slots, grads: Slots
     ) -> tuple[ArrayHandle | None, ...]:
         names = dict.fromkeys((*site.own_inputs[0].names, *site.own_outputs[0].names))
-        out = Array(a for a in site.own_inputs[1] if a.name in names and a.name != self._along)
+        out = Array(
+            a for a in site.own_inputs[1] if a.name in names and a.name != self._scatter_axis
+        )
         (places, _), (table,) = site.own_inputs, site.own_outputs
         lookup = Index(Signature(Type((places, table)), Type((out,))))
         return (None, *steps.call(lookup, ins[0], grads[0]))
@@ -381,7 +396,7 @@ class Scatter(Op):
 def _spread(values: Array, whole: Array) -> TorchExpr:
     """Returns the numbers with every axis, also those that only the places have."""
     inner = Array(axis for axis in whole if axis.name in values.names)
-    moved = reordered(Arg(1), values, inner)
+    moved = reorder_axes(Arg(1), values, inner)
     if len(inner) == len(whole):
         return moved
     return Infix("+", Align(moved, inner.dims, whole.dims), Filled(whole.dims))

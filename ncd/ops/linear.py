@@ -118,7 +118,7 @@ class Linear(Op):
         (own,), (new,) = site.own_inputs, site.own_outputs
         if not (own and new) or len(own) == len(new) == 1:
             return None
-        before, after = _joined(own, site), _joined(new, site)
+        before, after = _merged_axes(own, site), _merged_axes(new, site)
         pattern = Signature(Type((before,)), Type((after,)))
         term: Term = Linear(pattern, self.name, self.bias)
         if len(own) > 1:
@@ -128,7 +128,7 @@ class Linear(Op):
     def written_out(self, site: Site, steps: TermBuilder, ins: Slots) -> tuple[ArrayHandle, ...]:
         (own,), (new,), (out,) = site.own_inputs, site.own_outputs, site.outputs
         inner = distinct_axes(own, (*new.names, *site.broadcast_axes.names))
-        x = steps.renamed(ins[0], own, inner)
+        x = steps.rename(ins[0], own, inner)
         z = steps.product((x, steps.param("weight", new, inner)), out)
         if self.bias:
             z = steps.map("$1 + $2", (z, steps.param("bias", new)), out)
@@ -160,7 +160,7 @@ def _weight(own: Array, new: Array) -> Array:
     return Array((*new, *distinct_axes(own, new.names)))
 
 
-def _joined(array: Array, site: Site) -> Array:
+def _merged_axes(array: Array, site: Site) -> Array:
     """Returns the axes merged into one: ``k h`` as ``kh``."""
     if len(array) == 1:
         return array

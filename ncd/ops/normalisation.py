@@ -10,7 +10,7 @@ from ncd.errors import MismatchError, SizeError
 from ncd.language import torch_code as ex
 from ncd.language.axes import Array, Axis, Signature, Type
 from ncd.language.broadcasting import IN_PLACE
-from ncd.language.fields import ARRAY, FLAG, NAME, SMALL, ArrayField, integer, term_field
+from ncd.language.fields import ARRAY, FLAG, NAME, SMALL_NUMBER, ArrayField, integer, term_field
 from ncd.language.op import (
     ArrayHandle,
     DeferredSummand,
@@ -59,7 +59,7 @@ def write_standardised(
             formula += f" - $4 / {count}"
         return back.map(formula, slots, array)
 
-    steps.ruled(since, first, made, rule)
+    steps.override_pullback(since, first, made, rule)
     return made
 
 
@@ -129,7 +129,7 @@ class GroupNorm(Op):
     axes: ArrayField = term_field(ARRAY)
     name: str = term_field(NAME, "norm")
     groups: int = term_field(integer(1), 1)
-    eps: float = term_field(SMALL, 1e-5)
+    eps: float = term_field(SMALL_NUMBER, 1e-5)
     role: ClassVar[str] = "activate"
     pattern_form: ClassVar[str] = "c x+"
     broadcasting = IN_PLACE
@@ -249,7 +249,7 @@ class BatchNorm(_Norm):
 
     axes: ArrayField = term_field(ARRAY)
     name: str = term_field(NAME, "norm")
-    eps: float = term_field(SMALL, 1e-5)
+    eps: float = term_field(SMALL_NUMBER, 1e-5)
     affine: bool = term_field(FLAG, True)
     mark: ClassVar[str] = "circle"
     pattern_form: ClassVar[str] = "b c"
@@ -368,7 +368,7 @@ class LayerNorm(_Norm):
 
     axes: ArrayField = term_field(ARRAY)
     name: str = term_field(NAME, "norm")
-    eps: float = term_field(SMALL, 1e-5)
+    eps: float = term_field(SMALL_NUMBER, 1e-5)
     bias: bool = term_field(FLAG, True)
     affine: bool = term_field(FLAG, True)
     pattern_form: ClassVar[str] = "m+"
@@ -428,7 +428,7 @@ class RMSNorm(_Norm):
 
     axes: ArrayField = term_field(ARRAY)
     name: str = term_field(NAME, "norm")
-    eps: float = term_field(SMALL, 1e-6)
+    eps: float = term_field(SMALL_NUMBER, 1e-6)
     mark: ClassVar[str] = "rms"
     pattern_form: ClassVar[str] = "m+"
 

@@ -52,9 +52,9 @@ def read_arguments(text: str, count: int) -> Arguments:
     try:
         call = ast.parse(f"f({text})", mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise _wrong(text) from None
+        raise _arguments_error(text) from None
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
-        raise _wrong(text)
+        raise _arguments_error(text)
     given = tuple(_value(node, count) for node in call.args)
     named = {str(word.arg): _value(word.value, count) for word in call.keywords}
     used = {p.index for e in (*given, *named.values()) for p in e.walk() if isinstance(p, Arg)}
@@ -65,7 +65,7 @@ def read_arguments(text: str, count: int) -> Arguments:
     return Arguments(text, given, named)
 
 
-def _wrong(text: str) -> ParseError:
+def _arguments_error(text: str) -> ParseError:
     return ParseError(f"{short_repr(text)} are no arguments", cure=EXAMPLE)
 
 
@@ -86,7 +86,7 @@ def _value(node: ast.expr, count: int) -> TorchExpr:
             if name in METHODS:
                 more = tuple(_value(arg, count) for arg in args)
                 return Method(_value(on, count), name, more)
-    raise _wrong(ast.unparse(node))
+    raise _arguments_error(ast.unparse(node))
 
 
 # --- Functions of torch that the language has no op for, as named boxes
@@ -112,9 +112,9 @@ upsample_nearest1d upsample_nearest2d var where xlogy
 """
 COMMON = frozenset(_COMMON.split())
 ONE_READ = frozenset(("embedding_bag", "_embedding_bag"))  # of several results, the first
-ELSEWHERE = "elsewhere"  # the functions of files that are not read
-FOLDED = "folded"  # the modules of a large model, of which only the shapes are read
-CLOSED = "closed"  # no part of torch.ops: the functions of boxes that are drawn and never run
+EXTERNAL_SPACE = "elsewhere"  # the functions of files that are not read
+FOLDED_SPACE = "folded"  # the modules of a large model, of which only the shapes are read
+CLOSED_SPACE = "closed"  # no part of torch.ops: the functions of boxes that are drawn and never run
 
 
 def closed_name(function: str) -> str:
@@ -123,7 +123,7 @@ def closed_name(function: str) -> str:
     >>> closed_name("aten.cummax.default")
     'closed.cummax'
     """
-    return f"{CLOSED}.{function.split('.')[1]}"
+    return f"{CLOSED_SPACE}.{function.split('.')[1]}"
 
 
 def _read_function(value: Any, name: str) -> str:
@@ -139,7 +139,7 @@ def _read_arguments(value: Any, name: str) -> str:
 
 
 FUNCTION = FieldFormat("text", _read_function)
-CALLED = FieldFormat("text", _read_arguments)
+ARGUMENTS_FORMAT = FieldFormat("text", _read_arguments)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -168,7 +168,7 @@ class Opaque(Op):
 
     pattern: SignatureField = term_field(SIGNATURE)
     function: str = term_field(FUNCTION, "aten.abs")
-    arguments: str = term_field(CALLED, "")
+    arguments: str = term_field(ARGUMENTS_FORMAT, "")
     role: ClassVar[str] = "neutral"
     broadcasting = AsWritten(any_kind=True)
 
@@ -206,16 +206,19 @@ class Opaque(Op):
 
     def torch_code(self, site: Site) -> tuple[ex.TorchExpr, ...] | ex.TorchExpr:
         args = [
-            ex.reordered(ex.Arg(i), array, own)
+            ex.reorder_axes(ex.Arg(i), array, own)
             for i, (array, own) in enumerate(zip(site.inputs, site.own_inputs, strict=True))
         ]
-        given = tuple(_with(expr, args) for expr in self.argument_exprs.positional)
-        named = tuple((name, _with(expr, args)) for name, expr in self.argument_exprs.named.items())
+        given = tuple(_substitute_arrays(expr, args) for expr in self.argument_exprs.positional)
+        named = tuple(
+            (name, _substitute_arrays(expr, args))
+            for name, expr in self.argument_exprs.named.items()
+        )
         call = ex.Call(f"torch.ops.{self.function}", given, named)
         if len(site.outputs) == 1:
             one = ex.Item(call, 0) if self.title in ONE_READ else call
-            return (_shaped(one, site.outputs[0]),)
-        return tuple(_shaped(ex.Item(call, i), out) for i, out in enumerate(site.outputs))
+            return (_reshaped_result(one, site.outputs[0]),)
+        return tuple(_reshaped_result(ex.Item(call, i), out) for i, out in enumerate(site.outputs))
 
     def result_name(self, site: Site) -> str:
         return self.title.removesuffix("_")
@@ -256,21 +259,21 @@ class Opaque(Op):
         )
 
 
-def _with(expr: ex.TorchExpr, args: list[ex.TorchExpr]) -> ex.TorchExpr:
+def _substitute_arrays(expr: ex.TorchExpr, args: list[ex.TorchExpr]) -> ex.TorchExpr:
     """Returns an expression with the arrays in torch's order."""
     match expr:
         case ex.Arg(index=index):
             return args[index]
-        case ex.Method(on=on, name=name, args=more):
-            return ex.Method(_with(on, args), name, more)
-        case ex.Cast(on=on, to=to):
-            return ex.Cast(_with(on, args), to)
+        case ex.Method(operand=on, name=name, args=more):
+            return ex.Method(_substitute_arrays(on, args), name, more)
+        case ex.Cast(operand=on, target_kind=to):
+            return ex.Cast(_substitute_arrays(on, args), to)
         case ex.Tuple(items=items):
-            return ex.Tuple(tuple(_with(item, args) for item in items))
+            return ex.Tuple(tuple(_substitute_arrays(item, args) for item in items))
     return expr
 
 
-def _shaped(expr: ex.TorchExpr, out: Array) -> ex.TorchExpr:
+def _reshaped_result(expr: ex.TorchExpr, out: Array) -> ex.TorchExpr:
     """Returns a result with the dimensions and the kind of number of an array."""
     sizes = tuple(size for axis in out for size in _sides(axis))
     shaped = ex.Method(expr, "reshape", (ex.Tuple(sizes),))

@@ -63,16 +63,16 @@ class Pad(Op):
     }
 
     @property
-    def added(self) -> int:
+    def total_padding(self) -> int:
         """The number of places that are added at both ends together."""
         return self.before + self.after
 
     def check_pattern(self) -> None:
         super().check_pattern()
         (old,), (new,) = self.dom[0], self.signature.cod[0]
-        if old.name == new.name and self.added:
+        if old.name == new.name and self.total_padding:
             raise MismatchError(
-                f"axis {old.name} becomes longer by {self.added}, but keeps its name",
+                f"axis {old.name} becomes longer by {self.total_padding}, but keeps its name",
                 cure=f'"{old.name} -> {old.name}_2"',
             )
 
@@ -80,16 +80,17 @@ class Pad(Op):
         first, second = self.dom[0][0], self.signature.cod[0][0]
         old, new = binding[first.name], binding[second.name]
         if old.size is not None:
-            _learn(binding, new, old, self.added)
+            _learn(binding, new, old, self.total_padding)
         elif new.size is not None:
-            if min(new.shape) <= self.added:
+            if min(new.shape) <= self.total_padding:
                 raise SizeError(
-                    f"axis {new.name} has size {new.size_text}, of which {self.added} are added",
-                    cure=f"{new.name} = {self.added + 1}",
+                    f"axis {new.name} has size {new.size_text}, of which "
+                    f"{self.total_padding} are added",
+                    cure=f"{new.name} = {self.total_padding + 1}",
                     axis=new.name,
-                    nearest=self.added + 1,
+                    nearest=self.total_padding + 1,
                 )
-            _learn(binding, old, new, -self.added)
+            _learn(binding, old, new, -self.total_padding)
 
     def torch_code(self, site: Site) -> tuple[TorchExpr, ...]:
         sides = (self.before, self.after) * len(site.own_inputs[0][0].shape)
@@ -124,19 +125,21 @@ class Pad(Op):
         """Cuts the places that were added away, along each dimension of a spatial group."""
         (old,), (new,), (x,) = site.own_inputs[0], site.own_outputs[0], grads
         taken = site.axes_by_name
-        longer = [_beside(taken, f"{new.name}_{i}", size) for i, size in enumerate(new.shape)]
-        kept = [_beside(taken, f"{old.name}_{i}", size) for i, size in enumerate(old.shape)]
-        flat = _beside(taken, f"{old.name}_all", old.numel)
-        (x,) = steps.call(Split(_of((new,), longer)), x)
+        longer = [_unused_axis(taken, f"{new.name}_{i}", size) for i, size in enumerate(new.shape)]
+        kept = [_unused_axis(taken, f"{old.name}_{i}", size) for i, size in enumerate(old.shape)]
+        flat = _unused_axis(taken, f"{old.name}_all", old.numel)
+        (x,) = steps.call(Split(_array_signature((new,), longer)), x)
         for before, after in zip(longer, kept, strict=True):
-            x = self._cropped(steps, x, before, after)
-        (x,) = steps.call(Group(_of(kept, (flat,))), x)
-        return steps.call(Split(_of((flat,), (old,))), x)
+            x = self._without_padding(steps, x, before, after)
+        (x,) = steps.call(Group(_array_signature(kept, (flat,))), x)
+        return steps.call(Split(_array_signature((flat,), (old,))), x)
 
-    def _cropped(self, steps: TermBuilder, x: ArrayHandle, long: Axis, short: Axis) -> ArrayHandle:
+    def _without_padding(
+        self, steps: TermBuilder, x: ArrayHandle, long: Axis, short: Axis
+    ) -> ArrayHandle:
         """Returns the array without the places that were added along one dimension."""
-        if not self.added:
-            return steps.renamed(x, Array((long,)), Array((short,)))
+        if not self.total_padding:
+            return steps.rename(x, Array((long,)), Array((short,)))
         first = (Axis(f"{short.name}_a", self.before),) if self.before else ()
         last = (Axis(f"{short.name}_b", self.after),) if self.after else ()
         pieces = (*first, short, *last)
@@ -160,12 +163,12 @@ def _learn(binding: Binding, name: Axis, known: Axis, more: int) -> None:
     binding.unify(name, replace(name, size=size, sequence=known.sequence))
 
 
-def _of(before: Sequence[Axis], after: Sequence[Axis]) -> Signature:
+def _array_signature(before: Sequence[Axis], after: Sequence[Axis]) -> Signature:
     """Returns the type of a map of one array to one."""
     return Signature(Type((Array(before),)), Type((Array(after),)))
 
 
-def _beside(taken: Collection[str], name: str, size: int) -> Axis:
+def _unused_axis(taken: Collection[str], name: str, size: int) -> Axis:
     """Returns an axis whose name is not taken."""
     while name in taken:
         name += "_"

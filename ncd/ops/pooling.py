@@ -96,7 +96,7 @@ class MaxPool(SlidingWindowOp):
                 **named,
             )
 
-        return self.windowed(site, pooled, leads=2)
+        return self.call_on_windows(site, pooled, leads=2)
 
     def glyph(self, site: Site) -> Glyph:
         return self.trapezoid(site, "Max")
@@ -132,7 +132,7 @@ class MaxPool(SlidingWindowOp):
         summed = Signature(Type((window,)), Type((Array(),)))
         (most,) = steps.call(Reduce(summed, "max"), x)
         largest = steps.map("$1 == $2", (x, most), x.axes)
-        so_far = _counted(steps, largest, window)
+        so_far = _cumulative_sums(steps, largest, window)
         x = steps.map("where($2 > 0 and $3 == 1, $1, 0)", (x, largest, so_far), x.axes)
         return (steps.product(steps.call(Reduce(summed), x), site.outputs[0]),)
 
@@ -151,7 +151,7 @@ class MaxPool(SlidingWindowOp):
         )
 
 
-def _counted(steps: TermBuilder, x: ArrayHandle, window: Array) -> ArrayHandle:
+def _cumulative_sums(steps: TermBuilder, x: ArrayHandle, window: Array) -> ArrayHandle:
     """Adds the sums so far along a window, row by row."""
     (axis,) = window
     if not axis.spatial:

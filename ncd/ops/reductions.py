@@ -96,7 +96,7 @@ class Cumulative(Op):
     ) -> tuple[ArrayHandle | None, ...]:
         """Sums from each place on: the sum of all, without the sum up to the place before."""
         (x,), (gradient,), axis = ins, grads, site.own_inputs[0][0]
-        array, rest = x.axes, _without(x.axes, axis)
+        array, rest = x.axes, _without_axis(x.axes, axis)
         if self.how == "product":
             before = product_before(steps, x, axis)
             after = _summed_behind(steps, gradient, x, axis)
@@ -134,12 +134,12 @@ def _summed_behind(
     add, multiply = (Map(", ->", formula) for formula in ("$1 + $2", "$1 * $2"))
     twice = Wire(Signature(Type((NO_AXES,) * 2), Type((NO_AXES,) * 3)), "1 2 1")
     scan = Scan(Then(add, twice, multiply), Array((axis,)))
-    start = steps.map("0", (), _without(x.axes, axis))
-    _, sums = steps.call(scan, start, *(steps.reversed(slot, axis) for slot in (gradient, x)))
-    return steps.reversed(sums, axis)
+    start = steps.map("0", (), _without_axis(x.axes, axis))
+    _, sums = steps.call(scan, start, *(steps.reverse(slot, axis) for slot in (gradient, x)))
+    return steps.reverse(sums, axis)
 
 
-def _without(array: Array, axis: Axis) -> Array:
+def _without_axis(array: Array, axis: Axis) -> Array:
     return Array(other for other in array if other.name != axis.name)
 
 
@@ -211,7 +211,7 @@ class Top(Op):
     def pullback(
         self, site: Site, steps: TermBuilder, ins: Slots, outs: Slots, grads: Slots
     ) -> tuple[ArrayHandle | None, ...]:
-        return (steps.scattered(outs[1], grads[0], site.inputs[0]),)
+        return (steps.scatter_add(outs[1], grads[0], site.inputs[0]),)
 
     @classmethod
     def examples(cls) -> tuple[Sample, ...]:
@@ -278,14 +278,14 @@ class Reduce(Op):
         return f"Reduce {self.how}"
 
     @property
-    def reduced(self) -> tuple[str, ...]:
+    def reduced_axes(self) -> tuple[str, ...]:
         """The axes that are reduced."""
         kept = self.signature.cod[0].names
         return tuple(name for name in self.dom[0].names if name not in kept)
 
     def torch_code(self, site: Site) -> tuple[TorchExpr, ...]:
         (array,) = site.inputs
-        dims = tuple(dim for name in self.reduced for dim in array.position(name))
+        dims = tuple(dim for name in self.reduced_axes for dim in array.position(name))
         if self.how == "product":  # torch multiplies along one dimension at a time
             found: TorchExpr = Arg(0)
             for dim in sorted(dims):  # they are counted from the end
@@ -301,26 +301,26 @@ class Reduce(Op):
         ends = [
             Mark("word", _WORDS[self.how], ins=(port,))
             for port, _, name in ports(site.inputs)
-            if name in self.reduced
+            if name in self.reduced_axes
         ]
         return broadcast_glyph(site, *ends, keep=self.signature.cod[0].names)
 
     def latex(self, site: Site) -> str:
         axes = {axis.name: axis.identifier for axis in self.dom[0]}
-        index = ",".join(axes[name] for name in self.reduced)
+        index = ",".join(axes[name] for name in self.reduced_axes)
         if self.how == "mean":
-            sizes = r"\,".join(f"n_{{{axes[name]}}}" for name in self.reduced)
+            sizes = r"\,".join(f"n_{{{axes[name]}}}" for name in self.reduced_axes)
             return rf"z = \frac{{1}}{{{sizes}}} \sum_{{{index}}} a_{{{index}}}"
         return rf"z = {_REDUCTION_SIGNS[self.how]}_{{{index}}} a_{{{index}}}"
 
     def description(self, site: Site) -> str:
-        return f"{self.how} along {' and '.join(self.reduced)}"
+        return f"{self.how} along {' and '.join(self.reduced_axes)}"
 
     def pullback(
         self, site: Site, steps: TermBuilder, ins: Slots, outs: Slots, grads: Slots
     ) -> tuple[ArrayHandle | None, ...]:
         (array,), (x,), (out,), (gradient,) = site.inputs, ins, outs, grads
-        count = prod(site.size(name) for name in self.reduced)
+        count = prod(site.size(name) for name in self.reduced_axes)
         if self.how in ("sum", "mean"):
             formula = "$1" if self.how == "sum" else f"$1 / {count}"
             return (steps.map(formula, (gradient,), array),)
@@ -333,22 +333,22 @@ class Reduce(Op):
     def _of_product(self, steps: TermBuilder, x: ArrayHandle, gradient: ArrayHandle) -> ArrayHandle:
         """Multiplies by the product of all other numbers: those before and those behind."""
         array, rest = x.axes, gradient.axes
-        inner = Array(axis for axis in array if axis.name in self.reduced)
+        inner = Array(axis for axis in array if axis.name in self.reduced_axes)
         (flat,) = inner if len(inner) == 1 and not inner[0].spatial else (_flat(inner, array),)
         merged = Type((inner,)), Type((Array((flat,)),))
         if flat not in inner:
             x = steps.product((x,), Array((*rest, *inner)))
             (x,) = steps.call(Group(Signature(*merged)), x)
         before = product_before(steps, x, flat)
-        behind = product_before(steps, steps.reversed(x, flat), flat)
-        others = (before, steps.reversed(behind, flat), gradient)
+        behind = product_before(steps, steps.reverse(x, flat), flat)
+        others = (before, steps.reverse(behind, flat), gradient)
         made = steps.map("$1 * $2 * $3", others, x.axes)
         if flat not in inner:
             (made,) = steps.call(Split(Signature(*reversed(merged))), made)
         return steps.product((made,), array)
 
     def tiling_rule(self, site: Site, axis: str) -> TilingRule:
-        if axis not in self.reduced:
+        if axis not in self.reduced_axes:
             return TilingRule(linear=(0,) if self.how in ("mean", "sum") else ())
         if self.how in ("mean", "sum"):
             return TilingRule("sum", self.how == "mean", linear=(0,))

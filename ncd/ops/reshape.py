@@ -50,11 +50,11 @@ class _AxisProductOp(Op):
                 binding.bind_size(self.product, known)
             return
         if whole % known or (not unknown and whole != known):
-            raise self._wrong(whole, known, unknown)
+            raise self._size_error(whole, known, unknown)
         if len(unknown) == 1:
             binding.bind_size(unknown[0], whole // known)
 
-    def _wrong(self, whole: int, known: int, unknown: list[str]) -> SizeError:
+    def _size_error(self, whole: int, known: int, unknown: list[str]) -> SizeError:
         names = "·".join(name for name in self.factors.names if name not in unknown)
         nearest = max(1, round(whole / known)) * known if unknown else known
         return SizeError(

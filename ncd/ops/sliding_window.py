@@ -131,13 +131,13 @@ class SlidingWindowOp(Op):
         if old.size is not None:
             sizes = tuple(self.output_size(size, i) for i, size in enumerate(old.shape))
             self._check_sizes(old, new, sizes)
-            _learned(binding, new, old, sizes)
+            _bind_size(binding, new, old, sizes)
         elif new.size is not None:
             before = [self.input_size(size, i) for i, size in enumerate(new.shape)]
             known = tuple(size for size in before if size is not None)
             if len(known) == len(before):
                 self._check_sources(new, known)
-                _learned(binding, old, new, known)
+                _bind_size(binding, old, new, known)
 
     def _check_sides(self, axis: Axis) -> None:
         """Raises MismatchError for settings of another number of dimensions than the axis."""
@@ -194,7 +194,7 @@ class SlidingWindowOp(Op):
         """Returns the number of torch dimensions of the positions."""
         return len(site.own_inputs[0][-1].shape)
 
-    def windowed(
+    def call_on_windows(
         self, site: Site, call: Callable[[TorchExpr], TorchExpr], leads: int
     ) -> tuple[TorchExpr]:
         """Returns a call on leading dimensions, the merged channels, and the positions.
@@ -216,7 +216,7 @@ class SlidingWindowOp(Op):
             len(lead) < leads and self.spatial_rank(site) == 3
         ):  # without a batch torch refuses some strides
             lead = ((), *lead)
-        before, after = (*lead, *_layered(own)), (*lead, *_layered(new))
+        before, after = (*lead, *_layer_groups(own)), (*lead, *_layer_groups(new))
         x = rearrange(Arg(0), groups(array), before)
         return (rearrange(call(x), after, groups(out)),)
 
@@ -240,26 +240,26 @@ class SlidingWindowOp(Op):
         one = isinstance(self.kernel, int)
         kernel = f"{self.kernel}^{n}" if n > 1 and one else format_sides(self.kernel)
         old, new = self.position_axes[::-1] if turned and not end else self.position_axes
-        ins = _first(old, site.inputs, own_ports(site.inputs, site.own_inputs))
-        outs = _first(new, site.outputs, own_ports(site.outputs, site.own_outputs))
+        ins = _positions_first(old, site.inputs, own_ports(site.inputs, site.own_inputs))
+        outs = _positions_first(new, site.outputs, own_ports(site.outputs, site.own_outputs))
         stride = "" if self.stride == 1 else format_sides(self.stride)
         text = f"{kernel}|{stride}{turned}|{end}"
         return broadcast_glyph(site, Mark("trapezoid", text, ins, outs, note))
 
 
-def _first(place: Axis, arrays: Type, own: Ports) -> Ports:
+def _positions_first(place: Axis, arrays: Type, own: Ports) -> Ports:
     """Returns the ports, with that of the positions first."""
     (at,) = (port for port, _, name in ports(arrays) if name == place.name)
     return (at, *(port for port in own if port != at))
 
 
-def _layered(own: Array) -> tuple[Group, ...]:
+def _layer_groups(own: Array) -> tuple[Group, ...]:
     """Returns the dimensions of the own axes for torch: merged channels, then positions."""
     channels = Array(own[:-1]).dims
     return (*((channels,) if len(own) > 1 else ()), *groups(Array(own[-1:])))
 
 
-def _learned(binding: Binding, new: Axis, old: Axis, sizes: tuple[int, ...]) -> None:
+def _bind_size(binding: Binding, new: Axis, old: Axis, sizes: tuple[int, ...]) -> None:
     size = sizes if old.spatial else sizes[0]
     binding.unify(new, replace(new, size=size, sequence=old.sequence))
 
@@ -325,11 +325,11 @@ class Window(SlidingWindowOp):
                 x = call("F.pad", x, number_or_tuple(tuple(pad for pad in pads for _ in range(2))))
             for i in range(n):  # each dimension in turn is the first of the positions
                 x = method(x, "unfold", -n, self.span(i), side(self.stride, i))
-            return self._thinned(x, site) if self.dilation != 1 else x
+            return self._select_dilated(x, site) if self.dilation != 1 else x
 
         return with_axes_last(site, slid)
 
-    def _thinned(self, x: TorchExpr, site: Site) -> TorchExpr:
+    def _select_dilated(self, x: TorchExpr, site: Site) -> TorchExpr:
         """Selects every ``dilation``-th position of each window."""
         dims = site.own_outputs[0][1].dims
         for i, dim in enumerate(dims):

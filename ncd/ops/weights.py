@@ -89,8 +89,10 @@ def check_initial(formula: Formula | None, array: Array, where: str) -> None:
 
 # --- Learned arrays without an input
 
-LONG = 8  # letters of a name that is drawn as the mark
-SMALL = parse("0.02 * normal")  # GPT-2, "Language Models are Unsupervised …", section 2.3
+MAX_MARK_LETTERS = 8  # letters of a name that is drawn as the mark
+DEFAULT_INITIAL_VALUE = parse(
+    "0.02 * normal"
+)  # GPT-2, "Language Models are Unsupervised …", section 2.3
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -139,7 +141,9 @@ class Param(Op):
 
     def initial_values(self, site: Site) -> Mapping[str, InitialValue]:
         return {
-            self.name: InitialValue(site.own_outputs[0], SMALL if self.init is None else self.init)
+            self.name: InitialValue(
+                site.own_outputs[0], DEFAULT_INITIAL_VALUE if self.init is None else self.init
+            )
         }
 
     def torch_code(self, site: Site) -> tuple[TorchExpr, ...]:
@@ -150,7 +154,7 @@ class Param(Op):
 
     def glyph(self, site: Site) -> Glyph:
         outs = own_ports(site.outputs, site.own_outputs)
-        text, note = (self.name, "") if len(self.name) <= LONG else ("W", self.name)
+        text, note = (self.name, "") if len(self.name) <= MAX_MARK_LETTERS else ("W", self.name)
         return Glyph(marks=(Mark("array", text, outs=outs, note=note),))
 
     def latex(self, site: Site) -> str:

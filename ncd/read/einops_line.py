@@ -10,14 +10,14 @@ from ncd.installation import needed_by
 from ncd.language.terms import Term
 from ncd.notation.term_reader import TextError
 from ncd.systems.tensors import einops_patterns
-from ncd.systems.tensors.einops_patterns import EinopsCall, rearranged
+from ncd.systems.tensors.einops_patterns import EinopsCall, einops_term
 
 LINE = re.compile(r"(?:einops\.)?(?:rearrange|reduce|repeat)\(")
 SHAPE = re.compile(r"\n\s*\(?(\d{1,9}(?:\s*[x×,\s]\s*\d{1,9})*)\)?\s*$")
 AXIS = re.compile(r"\([^()]*\)|\S+")
 ARRAY = re.compile(r"\(\s*torch\.(?:randn|rand|zeros|ones|empty)\(\s*\(?([\d\s,]+)\)?\s*\)")
 NAME = re.compile(r"\(\s*(\w+)")
-USUAL = 6  # the size of an axis without one
+USUAL_SIZE = 6  # the size of an axis without one
 
 
 def read(text: str) -> Term | None:
@@ -44,9 +44,9 @@ def read(text: str) -> Term | None:
         calls = einops_patterns.read(line, [given[1] if given else "x"]).calls
         if any(call.pattern.count("->") != 1 for call in calls):
             raise TextError("a pattern has one arrow", 1, 1, cure='"b h w c -> b c h w"')
-        shape = shape or _usual(calls[0])
-        _tried(shape, calls)
-        return rearranged(shape, calls)
+        shape = shape or _example_shape(calls[0])
+        _check_calls(shape, calls)
+        return einops_term(shape, calls)
     except NCDError as error:
         raise TextError(error.fact, 1, 1, cure=error.cure) from None
     except (TypeError, RuntimeError, OverflowError) as error:
@@ -56,7 +56,7 @@ def read(text: str) -> Term | None:
         raise TextError(f"einops: {said[-1].strip()}", 1, 1, cure="another shape") from None
 
 
-def _usual(call: EinopsCall) -> tuple[int, ...]:
+def _example_shape(call: EinopsCall) -> tuple[int, ...]:
     """Returns a shape that a call accepts."""
     left = AXIS.findall(call.pattern.split("->")[0])
     axes, _ = call.sides(len(left))
@@ -65,10 +65,10 @@ def _usual(call: EinopsCall) -> tuple[int, ...]:
 
 
 def _number(text: str) -> int:
-    return int(text) if text.isdecimal() else USUAL
+    return int(text) if text.isdecimal() else USUAL_SIZE
 
 
-def _tried(shape: tuple[int, ...], calls: tuple[EinopsCall, ...]) -> None:
+def _check_calls(shape: tuple[int, ...], calls: tuple[EinopsCall, ...]) -> None:
     """Checks the calls with einops on shapes alone, and raises its errors."""
     with needed_by("a line of einops"):
         import einops
@@ -77,9 +77,9 @@ def _tried(shape: tuple[int, ...], calls: tuple[EinopsCall, ...]) -> None:
     array = torch.empty(shape, device="meta")
     for call in calls:
         own = dict(call.lengths)
-        if call.how == "rearrange":
+        if call.operation == "rearrange":
             array = einops.rearrange(array, call.pattern, **own)
-        elif call.how == "repeat":
+        elif call.operation == "repeat":
             array = einops.repeat(array, call.pattern, **own)
         else:
-            array = einops.reduce(array, call.pattern, call.how, **own)
+            array = einops.reduce(array, call.pattern, call.operation, **own)

@@ -17,8 +17,8 @@ PATTERN = re.compile(r"[\w\s,.]+->[\w\s]*")
 LINE = re.compile(r"(torch\.)?einsum\(")
 MAKERS = ("rand", "randn", "zeros", "ones", "empty")  # of torch, from a shape
 EXAMPLE = 'torch.einsum("bid,bjd->bij", torch.randn(2, 5, 8), torch.randn(2, 6, 8))'
-USUAL = 8  # the size of an axis without one
-MOST = 2**31  # numbers of an array
+USUAL_SIZE = 8  # the size of an axis without one
+MAX_NUMBERS = 2**31  # numbers of an array
 
 
 def read(text: str) -> Term | None:
@@ -33,7 +33,7 @@ def read(text: str) -> Term | None:
     """
     line = text.strip()
     if PATTERN.fullmatch(line):
-        return _sized(_einsum(line, None), {}, None)
+        return _with_sizes(_einsum(line, None), {}, None)
     if not LINE.match(line):
         return None
     try:
@@ -44,10 +44,10 @@ def read(text: str) -> Term | None:
         raise TextError("it is nested too deep", 1, 1, cure=EXAMPLE) from None
     if not isinstance(node, ast.Call) or not LINE.fullmatch(f"{ast.unparse(node.func)}("):
         raise parse_error_at("it is more than one einsum", node, EXAMPLE)
-    return _called(node)
+    return _call_term(node)
 
 
-def _called(node: ast.Call) -> Term:
+def _call_term(node: ast.Call) -> Term:
     """Returns the term of a call of einsum, with the sizes that its arrays have."""
     pattern = node.args[0] if node.args else node
     if not isinstance(pattern, ast.Constant) or not isinstance(pattern.value, str):
@@ -69,7 +69,7 @@ def _called(node: ast.Call) -> Term:
             if sizes.setdefault(axis.name, size) != size:
                 fact = f"{axis.name} is {sizes[axis.name]} in one array and {size} in another"
                 raise parse_error_at(fact, given, f"{sizes[axis.name]} in both")
-    return _sized(term, sizes, pattern)
+    return _with_sizes(term, sizes, pattern)
 
 
 def _einsum(pattern: str, node: ast.AST | None) -> Einsum:
@@ -83,9 +83,9 @@ def _einsum(pattern: str, node: ast.AST | None) -> Einsum:
         raise _error(error, node) from None
 
 
-def _sized(term: Einsum, sizes: dict[str, int], node: ast.AST | None) -> Term:
+def _with_sizes(term: Einsum, sizes: dict[str, int], node: ast.AST | None) -> Term:
     """Returns the einsum with the sizes of its axes; unknown ones are the usual one."""
-    usual = {axis.name: USUAL for axis in term.dom.axes if axis.name.isidentifier()}
+    usual = {axis.name: USUAL_SIZE for axis in term.dom.axes if axis.name.isidentifier()}
     try:
         made: Term = Axes(**usual | sizes)(term)
     except NCDError as error:
@@ -113,6 +113,8 @@ def _shape(node: ast.expr) -> tuple[int, ...] | None:
     shape = tuple(n for n in values if isinstance(n, int) and type(n) is int and n > 0)
     if len(shape) < len(sides):
         raise parse_error_at("a shape is several whole numbers", node, "torch.randn(2, 3)")
-    if prod(shape) > MOST:
-        raise parse_error_at(f"an array has more than {MOST:,} numbers", node, "torch.randn(2, 3)")
+    if prod(shape) > MAX_NUMBERS:
+        raise parse_error_at(
+            f"an array has more than {MAX_NUMBERS:,} numbers", node, "torch.randn(2, 3)"
+        )
     return shape

@@ -50,7 +50,7 @@ class Reading:
 # --- Texts that were copied with their indentation, or with the prompts of a session
 
 PROMPT = re.compile(r"[ \t]*(?:>>>|\.\.\.:?|In \[\d*\]:)(?: |$)")
-FIRST = re.compile(r"\A(\s*\n)?[ \t]+")  # blanks before the first line
+LEADING_BLANKS = re.compile(r"\A(\s*\n)?[ \t]+")  # blanks before the first line
 
 
 def unindented(text: str) -> str:
@@ -70,7 +70,7 @@ def unindented(text: str) -> str:
         text = "\n".join(line[prompt.end() :] if prompt else "" for prompt, line in pairs)
     elif not first[:1].isspace():
         return text
-    return FIRST.sub(r"\1", dedent(text))
+    return LEADING_BLANKS.sub(r"\1", dedent(text))
 
 
 # --- Reads any text that a visitor pastes, except PyTorch: JSON, an einsum, einops, or a term
@@ -82,7 +82,7 @@ SOURCE = re.compile(
     re.M,
 )
 LAYER_LINE = re.compile(r"\s*(torch\.)?nn\.[\w.]+\(")
-BARE = re.compile(r"(torch\.)?nn\.\w{1,60}")
+LAYER_NAME = re.compile(r"(torch\.)?nn\.\w{1,60}")
 ONE_SHAPE = re.compile(r"\(?\d{1,12}(\s*[x×,]\s*\d{1,12})+\)?")
 NOTEBOOK = re.compile(r'"cell_type"\s*:')
 MESSAGE = re.compile(r"^(Traceback \(most recent call last\):|\w*(Error|Exception): )", re.M)
@@ -132,7 +132,7 @@ def _check_kind(text: str) -> None:
     if text.startswith("{") and NOTEBOOK.search(text):
         fact = "this is the file of a notebook, but not all of it"
         raise TextError(fact, 1, 1, cure="the whole file, or the code of its cells")
-    if BARE.fullmatch(text):
+    if LAYER_NAME.fullmatch(text):
         raise TextError(f"{text} stands here without its arguments", 1, 1, cure=f"{text}(…)")
 
 

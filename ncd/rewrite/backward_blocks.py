@@ -25,7 +25,9 @@ from ncd.rewrite.gradient import (
 )
 from ncd.words import plain_text
 
-FEW = 3  # steps of an op that are one box; fewer are drawn as they are, if nothing was saved
+MIN_BOX_STEPS = (
+    3  # steps of an op that are one box; fewer are drawn as they are, if nothing was saved
+)
 
 
 class Tap(NamedTuple):
@@ -120,7 +122,7 @@ class _OwnedSteps(TermRecorder):
 
 
 @dataclass(frozen=True)
-class _Owned:
+class _OwnedRecord:
     """A record of the forward pass, with the op that it is of."""
 
     record: TapeEntry
@@ -173,7 +175,7 @@ def _write(forward: ForwardTape, circuit: Circuit, env: Env, owned: list[TapeEnt
                 env[value.id] = env[made.id]
         else:
             write(forward, unit, env)
-            owned += [_Owned(record, unit) for record in forward.records[len(owned) :]]
+            owned += [_OwnedRecord(record, unit) for record in forward.records[len(owned) :]]
 
 
 def alike(loop: Loop) -> bool:
@@ -195,7 +197,7 @@ class _BackwardGroup(NamedTuple):
 
 def _parts(circuit: Circuit, homes: Homes) -> list[_BackwardGroup]:
     """Returns the steps of each outermost block, and of each op outside, after all they need."""
-    titles = titled(circuit)
+    titles = block_titles(circuit)
     labels = {cell.id: cell.op.display_name for cell in circuit.cells} | titles
     members: dict[str, list[str]] = {}
     for unit in _units(circuit):
@@ -220,7 +222,7 @@ def _parts(circuit: Circuit, homes: Homes) -> list[_BackwardGroup]:
     ]
 
 
-def titled(circuit: Circuit) -> dict[str, str]:
+def block_titles(circuit: Circuit) -> dict[str, str]:
     """Returns the blocks with a title, by their ids, without those around all or a repetition."""
     every = [{*cell.fences} for cell in circuit.cells] or [set()]
     around = set.intersection(*every)
@@ -255,7 +257,7 @@ def _boxes(
         loaded = [tap for id in part.cells for tap in taps.get(id, ())]
         made = dict.fromkeys(slot for step in part.steps for slot in step.gives)
         takes = dict.fromkeys(slot for step in part.steps for slot in step.takes)
-        if not loaded and len(part.steps) < FEW and flow.issuperset(takes):
+        if not loaded and len(part.steps) < MIN_BOX_STEPS and flow.issuperset(takes):
             yield from part.steps
             continue
         ins = tuple(slot for slot in takes if slot in flow and slot not in made)

@@ -42,7 +42,7 @@ class Parameters:
                 assert isinstance(found, dict), path
                 inner = found
             inner[name] = op
-        whole = _beside(_parts(tree))
+        whole = _join_beside(_parts(tree))
         circuit = elaborate(whole)
         made = {value.id: cell.path for cell in circuit.cells for value in cell.outputs}
         return whole, [made[value.id] for value in circuit.outputs]
@@ -56,7 +56,7 @@ def _parts(tree: Tree) -> Iterable[Term]:
         elif all(key.isdecimal() for key in part):
             yield Repeat(_bodies(part), name)
         else:
-            yield Block(_beside(_parts(part)), name=name)
+            yield Block(_join_beside(_parts(part)), name=name)
 
 
 def _bodies(tree: Mapping[str, Op | Tree]) -> tuple[Term, ...]:
@@ -65,11 +65,11 @@ def _bodies(tree: Mapping[str, Op | Tree]) -> tuple[Term, ...]:
     for index in range(1 + max(map(int, tree))):
         part = tree.get(str(index), {})
         assert isinstance(part, dict)
-        bodies.append(_beside(_parts(part)))
+        bodies.append(_join_beside(_parts(part)))
     return tuple(bodies)
 
 
-def _beside(terms: Iterable[Term]) -> Term:
+def _join_beside(terms: Iterable[Term]) -> Term:
     """Returns terms without inputs one after the other; each leaves its arrays on top."""
     every = tuple(terms)
     if not every:
@@ -116,23 +116,23 @@ class TermRecorder:
         (made,) = self.call(Map(pattern, rule, title, Array(reads)), *taken)
         return made
 
-    def renamed(self, slot: ArrayHandle, old: Array, new: Array) -> ArrayHandle:
+    def rename(self, slot: ArrayHandle, old: Array, new: Array) -> ArrayHandle:
         pairs = [(a, b) for a, b in zip(old, new, strict=True) if a.name != b.name]
         if not pairs:
             return slot
         if {axis.name for axis, _ in pairs} & {axis.name for _, axis in pairs}:  # they are swapped
             between = _fresh(new, {*slot.axes.names, *old.names, *new.names})
-            return self.renamed(self.renamed(slot, old, between), between, new)
+            return self.rename(self.rename(slot, old, between), between, new)
         before, after = (Type((Array(side),)) for side in zip(*pairs, strict=True))
         (made,) = self.call(Rename(Signature(before, after)), slot)
         return made
 
-    def scattered(self, places: ArrayHandle, values: ArrayHandle, out: Array) -> ArrayHandle:
+    def scatter_add(self, places: ArrayHandle, values: ArrayHandle, out: Array) -> ArrayHandle:
         pattern = Signature(Type((places.axes, values.axes)), Type((out,)))
         (made,) = self.call(Scatter(pattern), places, values)
         return made
 
-    def reversed(self, slot: ArrayHandle, axis: Axis) -> ArrayHandle:
+    def reverse(self, slot: ArrayHandle, axis: Axis) -> ArrayHandle:
         """Adds an array in the opposite order along an axis."""
         name = f"{axis.name}_r"
         while name in slot.axes.names:
@@ -143,13 +143,15 @@ class TermRecorder:
         out = slot.axes.with_axes(turned if a.name == axis.name else a for a in slot.axes)
         lookup = Index(Signature(Type((order, slot.axes)), Type((out,))))
         (found,) = self.call(lookup, places, slot)
-        return self.renamed(found, Array((turned,)), Array((axis,)))
+        return self.rename(found, Array((turned,)), Array((axis,)))
 
     @property
     def count(self) -> int:
         return 0
 
-    def ruled(self, since: int, slot: ArrayHandle, made: ArrayHandle, rule: PullbackRule) -> None:
+    def override_pullback(
+        self, since: int, slot: ArrayHandle, made: ArrayHandle, rule: PullbackRule
+    ) -> None:
         """Does nothing, as no pullback is recorded here."""
 
     def zeros(self, array: Array) -> ArrayHandle:
@@ -227,15 +229,17 @@ class ForwardTape(TermRecorder):
     def count(self) -> int:
         return len(self.records)
 
-    def ruled(self, since: int, slot: ArrayHandle, made: ArrayHandle, rule: PullbackRule) -> None:
+    def override_pullback(
+        self, since: int, slot: ArrayHandle, made: ArrayHandle, rule: PullbackRule
+    ) -> None:
         self.records[since:] = [RuleRecord((slot,), (made,), rule)]
 
     def param(self, name: str, *groups: Array, kept: Array = NO_AXES) -> ArrayHandle:
         path = f"{self.path}.{name}" if name else self.path
-        merged = _merged(groups, kept)
+        merged = _merged_axes(groups, kept)
         if path not in self.learned:
             array = Array((*merged, *kept), kept.below)
-            self.learned[path] = self.stored(path, array)
+            self.learned[path] = self.parameter_array(path, array)
         slot = self.learned[path]
         for flat, group in zip(merged, groups, strict=True):
             if not group:  # of size 1 in torch, and no axis here
@@ -245,7 +249,7 @@ class ForwardTape(TermRecorder):
                 (slot,) = self.call(Split(pattern), slot)
         return slot
 
-    def stored(self, path: str, array: Array) -> ArrayHandle:
+    def parameter_array(self, path: str, array: Array) -> ArrayHandle:
         """Returns a parameter, as an array that a step before all others gives."""
         own, last = self.written, path.rpartition(".")[2]
         assert own is not None
@@ -268,7 +272,7 @@ def _fresh(array: Array, taken: set[str]) -> Array:
     return Array(axes)
 
 
-def _merged(groups: Sequence[Array], kept: Array) -> list[Axis]:
+def _merged_axes(groups: Sequence[Array], kept: Array) -> list[Axis]:
     """Returns an axis for each group, as torch stores it, with names that all differ."""
     taken = {name for array in (*groups, kept) for name in array.names}
     found: list[Axis] = []
@@ -318,7 +322,7 @@ def write(steps: ForwardTape, unit: Cell | Loop, env: Env) -> None:
 def _loop(steps: ForwardTape, loop: Loop, env: Env) -> None:
     if loop.kind == "scan":
         slots = [lookup_local(steps, env, value) for value in loop.inputs]
-        _keep(env, loop.outputs, _scanned(steps, loop, slots))
+        _keep(env, loop.outputs, _write_scan(steps, loop, slots))
         return
     for body in loop.bodies:
         write_forward(steps, body, env)
@@ -330,7 +334,7 @@ def _keep(env: Env, values: Iterable[Value], slots: Slots) -> None:
 
 def lookup_local(steps: TermRecorder, env: Env, value: Value) -> ArrayHandle:
     """Returns an array as its axes are called here: a local block has names of its own."""
-    return steps.renamed(env[value.id], env[value.id].axes, value.array)
+    return steps.rename(env[value.id], env[value.id].axes, value.array)
 
 
 def write_backward(
@@ -363,7 +367,7 @@ def write_backward(
     return grads
 
 
-def assembled(steps: Sequence[AppliedTerm], inputs: Slots, outputs: Slots) -> Term:
+def assemble_term(steps: Sequence[AppliedTerm], inputs: Slots, outputs: Slots) -> Term:
     """Returns the steps that the outputs need as one term."""
     arrays: Mapping[ArrayHandle, Array] = {
         slot: slot.axes
@@ -382,11 +386,11 @@ class _ScanBody(ForwardTape):
         super().__init__(outer.parameters)
         self.outer = outer
 
-    def stored(self, path: str, array: Array) -> ArrayHandle:
+    def parameter_array(self, path: str, array: Array) -> ArrayHandle:
         outer = self.outer
         if path not in outer.learned:
             outer.path, outer.written = self.path, self.written
-            outer.learned[path] = outer.stored(path, array)
+            outer.learned[path] = outer.parameter_array(path, array)
         return ArrayHandle(array)
 
 
@@ -398,15 +402,16 @@ class _ScanRecord:
     body: _ScanBody
     ins: Slots  # states, parameters, sequences
     outs: Slots  # states, sequences
-    kept: Slots  # the states before each position
+    prior_states: Slots  # the states before each position
     inner: tuple[Slots, Slots, Slots]  # the body's states, parameters and inputs
-    made: tuple[Slots, Slots]  # its new states and outputs
+    body_results: tuple[Slots, Slots]  # its new states and outputs
 
     def pull(self, steps: TermRecorder, grads: Slots) -> tuple[ArrayHandle | None, ...]:
         """Runs backwards along the axis; the body's forward pass is repeated at each position."""
         states, weights, inputs = self.inner
         n, body = len(states), TermRecorder(self.body.parameters)
-        given = [(slot, ArrayHandle(slot.axes)) for made in self.made for slot in made if slot.real]
+        made = (slot for slots in self.body_results for slot in slots)
+        given = [(slot, ArrayHandle(slot.axes)) for slot in made if slot.real]
         found = write_backward(self.body, body, given)
         sums = [ArrayHandle(slot.axes) for slot in weights]
         pulls = [slot for _, slot in given]
@@ -419,21 +424,21 @@ class _ScanRecord:
         ends = [found.get(slot) or body.zeros(slot.axes) for slot in real]
         takes = (*pulls[:n], *weights, *sums, *states, *inputs, *pulls[n:])
         gives = (*new, *weights, *more, *ends)
-        term = assembled((*self.body.steps, *body.steps), takes, gives)
+        term = assemble_term((*self.body.steps, *body.steps), takes, gives)
         loop = Scan(term, Array((self.axis,)), states=n + 2 * len(weights))
-        sequences = (*self.kept, *self.ins[n + len(weights) :], *grads[n:])
-        backwards = (steps.reversed(slot, self.axis) for slot in sequences if slot.axes)
+        sequences = (*self.prior_states, *self.ins[n + len(weights) :], *grads[n:])
+        backwards = (steps.reverse(slot, self.axis) for slot in sequences if slot.axes)
         first = (*grads[:n], *self.ins[n : n + len(weights)])
         start = (*first, *(steps.zeros(slot.axes) for slot in weights))
         out = steps.call(loop, *start, *backwards)
         totals = out[n + len(weights) : n + 2 * len(weights)]
         along = iter(out[n + 2 * len(weights) :])
-        along = (steps.reversed(slot, self.axis) for slot in along)
+        along = (steps.reverse(slot, self.axis) for slot in along)
         by_input = (next(along) if slot.real else None for slot in inputs)
         return (*out[:n], *totals, *by_input)
 
 
-def _scanned(steps: ForwardTape, loop: Loop, slots: Slots) -> tuple[ArrayHandle, ...]:
+def _write_scan(steps: ForwardTape, loop: Loop, slots: Slots) -> tuple[ArrayHandle, ...]:
     """Writes a scan whose parameters are states, and which keeps its states."""
     (circuit,), n = loop.bodies, loop.states
     assert isinstance(loop.term, Scan)
@@ -444,7 +449,7 @@ def _scanned(steps: ForwardTape, loop: Loop, slots: Slots) -> tuple[ArrayHandle,
     made = tuple(lookup_local(body, env, value) for value in circuit.outputs)
     weights = tuple(body.learned.values())
     inner = every[:n], weights, every[n:]
-    term = assembled(
+    term = assemble_term(
         body.steps, (*every[:n], *weights, *every[n:]), (*made[:n], *weights, *made[n:], *every[:n])
     )
     ins = (
@@ -510,8 +515,8 @@ def gradient(term: Term, wrt: Literal["inputs", "parameters"] | Sequence[str] = 
     if not (isinstance(wrt, str) and wrt == "inputs"):
         wanted = _parameters(forward, wrt)
     made = tuple(grads.get(slot) or backward.zeros(slot.axes) for slot in wanted)
-    steps = [*_stored(forward), *forward.steps, *backward.steps]
-    return assembled(steps, (*inputs, *(slot for _, slot in given)), made)
+    steps = [*_parameter_steps(forward), *forward.steps, *backward.steps]
+    return assemble_term(steps, (*inputs, *(slot for _, slot in given)), made)
 
 
 def parameter_names(term: Term) -> list[str]:
@@ -551,10 +556,10 @@ def _parameters(forward: ForwardTape, wrt: str | Sequence[str]) -> list[ArrayHan
 
 def _learns(forward: ForwardTape, path: str) -> bool:
     op = forward.parameters.ops[path]
-    return any(one.learned for one in op.initial_values(op.apply_to(op.dom)).values())
+    return any(one.is_learned for one in op.initial_values(op.apply_to(op.dom)).values())
 
 
-def _stored(forward: ForwardTape) -> list[AppliedTerm]:
+def _parameter_steps(forward: ForwardTape) -> list[AppliedTerm]:
     """Returns the step that gives all parameters."""
     if not forward.learned:
         return []

@@ -36,7 +36,7 @@ class Tile(NamedTuple):
     data: Tensor
 
 
-def tiled(data: Tensor, array: Array, cut: Cut) -> Tile:
+def cut_tile(data: Tensor, array: Array, cut: Cut) -> Tile:
     """Returns the part of an array that lies in the tiles."""
     keys = tuple(dim.key for dim in array.dims)
     data = data.reshape(array.shape)
@@ -67,7 +67,7 @@ def product(tiles: Sequence[Tile], out: Sequence[Key]) -> Tile:
     return Tile(tuple(out), torch.einsum(*operands, [letters[key] for key in out]))
 
 
-def resized(part: Any, cut: Cut) -> Any:
+def resize_expression(part: Any, cut: Cut) -> Any:
     """Returns an op's expression for a tile: its dimensions have the size of the tile.
 
     A position along a cut axis counts from the start of the whole axis.
@@ -78,13 +78,15 @@ def resized(part: Any, cut: Cut) -> Any:
         start, end = cut[part.name]
         return replace(part, size=end - start)
     if isinstance(part, Position):
-        moved = Position(resized(part.dim, cut), resized(part.after, cut))
+        moved = Position(resize_expression(part.dim, cut), resize_expression(part.target_dims, cut))
         start = cut.get(part.dim.name, (0, 0))[0]
         return Infix("+", moved, Const(start)) if start else moved
     if isinstance(part, tuple):
-        return tuple(resized(item, cut) for item in part)
+        return tuple(resize_expression(item, cut) for item in part)
     if isinstance(part, TorchExpr) and is_dataclass(part):
-        return replace(part, **{f.name: resized(getattr(part, f.name), cut) for f in fields(part)})
+        return replace(
+            part, **{f.name: resize_expression(getattr(part, f.name), cut) for f in fields(part)}
+        )
     return part
 
 
@@ -104,7 +106,7 @@ def value(formula: str | Formula, tile: Tensor | None, names: Mapping[str, Any])
     return formula_value(rule, leaf)
 
 
-def reduced(x: Tensor, how: str, dims: Iterable[int]) -> Tensor:
+def reduce_dims(x: Tensor, how: str, dims: Iterable[int]) -> Tensor:
     """Returns the sum, product, maximum or minimum over some dimensions, which stay with size 1."""
     dims = tuple(dims)
     if how == "sum":
@@ -146,7 +148,7 @@ def checked_inputs(
     for array, x in zip(wanted, inputs, strict=True):
         shape = tuple(getattr(x, "shape", ()))
         if not isinstance(x, Tensor) or shape != array.shape:
-            fact = f"the array ({array}) has shape {array.shape}, but is given {_shown(x)}"
+            fact = f"the array ({array}) has shape {array.shape}, but is given {_input_text(x)}"
             raise MismatchError(fact, where="run_stream", cure=f"a tensor of shape {array.shape}")
     check_shapes(wanted, tuple(inputs))
     weights = [weight.id for op in schedule.ops for weight in op.weights]
@@ -162,14 +164,14 @@ def checked_inputs(
     ]
 
 
-def _shown(x: object) -> str:
+def _input_text(x: object) -> str:
     return f"one of shape {tuple(x.shape)}" if isinstance(x, Tensor) else short_repr(x)
 
 
 # --- Runs one op on tiles
 
 
-class Shared(NamedTuple):
+class LoopContext(NamedTuple):
     """The compiled module, and the device and type of new tensors: the same for all ops."""
 
     module: nn.Module | None
@@ -181,7 +183,7 @@ class DeferredTile:
     """A result that is only known after the last tile: its parts, and the op that says how."""
 
     parts: list[Tile]
-    of: ScheduledOp
+    source_op: ScheduledOp
 
 
 @dataclass
@@ -189,18 +191,18 @@ class TileGroup:
     """The work on one group: what lies in fast memory."""
 
     cut: dict[str, tuple[int, int]]
-    held: dict[str, Tile | DeferredTile] = field(default_factory=dict)
+    resident_tiles: dict[str, Tile | DeferredTile] = field(default_factory=dict)
     states: dict[str, dict[str, Tensor]] = field(default_factory=dict)  # by the op, then the name
     scales: dict[str, list[Tensor | float]] = field(default_factory=dict)
     totals: dict[str, list[Tile]] = field(default_factory=dict)
 
 
-def called(x: Tile | DeferredTile, array: Array) -> Tile | DeferredTile:
+def rename_tile(x: Tile | DeferredTile, array: Array) -> Tile | DeferredTile:
     """Returns a tile with the names that its dimensions have at an op."""
     keys = tuple(dim.key for dim in array.dims)
     if isinstance(x, Tile):
         return Tile(keys, x.data)
-    return DeferredTile([Tile(keys, part.data) for part in x.parts], x.of)
+    return DeferredTile([Tile(keys, part.data) for part in x.parts], x.source_op)
 
 
 def as_state(of: ScheduledOp, x: Tensor) -> Tile:
@@ -212,7 +214,7 @@ def as_state(of: ScheduledOp, x: Tensor) -> Tile:
 
 
 def run_on_tiles(
-    op: ScheduledOp, ins: Sequence[Tile], own: Mapping[str, Tile], cut: Cut, run: Shared
+    op: ScheduledOp, ins: Sequence[Tile], own: Mapping[str, Tile], cut: Cut, run: LoopContext
 ) -> list[Tile]:
     """Runs an op on tiles of its inputs and of its weights, ``own``."""
     cell = op.cell
@@ -224,7 +226,9 @@ def run_on_tiles(
         return [tile]
     tensors = [tile.data for tile in ins]
     expr = cell.torch_code  # one for each output, or one for all of them
-    exprs = [resized(each, cut) for each in (expr if isinstance(expr, tuple) else (expr,))]
+    exprs = [
+        resize_expression(each, cut) for each in (expr if isinstance(expr, tuple) else (expr,))
+    ]
     layer = cell.layer.function if cell.layer is not None else ""
     called = run.module.get_submodule(cell.path) if run.module is not None and layer else None
     made = compile_exprs(exprs, [x.dim() for x in tensors], layer)(tensors, called, run.like)
@@ -245,11 +249,11 @@ def _as_in_weight(op: ScheduledOp, ins: Sequence[Tile]) -> Sequence[Tile]:
     return [Tile(tuple((names.get(n, n), side) for n, side in tile.keys), tile.data)]
 
 
-def updated(
+def update_statistic(
     state: RunningStatistic, old: Tensor, found: Tensor, names: Mapping[str, Any]
 ) -> Tensor:
     """Returns a number that an op keeps, after a tile in which ``found`` was found."""
-    if state.how == "max":  # no result depends on it: it only keeps the numbers small
+    if state.reduction == "max":  # no result depends on it: it only keeps the numbers small
         return torch.maximum(old, found.detach())
     return old * value(state.rescale, None, names) + found if state.rescale else old + found
 
@@ -330,7 +334,7 @@ class _FusedLoopRunner:
         self.slow |= {weight.id: (weight.array, learned[weight.id]) for weight in own}
         known = [x for _, x in self.slow.values()] + [*(module.buffers() if module else ())]
         real = next((x for x in known if x.is_floating_point()), torch.zeros(()))
-        self.shared = Shared(module, TensorOptions(real.device, real.dtype))
+        self.shared = LoopContext(module, TensorOptions(real.device, real.dtype))
         self.read = self.written = 0  # bits
         self.widths: dict[str, int] = {}
         self.by_stage = {s: [op for op in plan.schedule.ops if op.stage is s] for s in Stage}
@@ -340,7 +344,7 @@ class _FusedLoopRunner:
         outputs = []
         for place, output in enumerate(self.plan.schedule.outputs):
             blocks = [group[place] for group in found]
-            outputs.append(self._joined(blocks, output.array, self.plan.grouped))
+            outputs.append(self._join_blocks(blocks, output.array, self.plan.grouped))
         return Result(tuple(outputs), -(-self.read // 8), -(-self.written // 8))
 
     def _cuts(self, names: Sequence[str]) -> Iterator[tuple[tuple[str, tuple[int, int]], ...]]:
@@ -354,7 +358,7 @@ class _FusedLoopRunner:
         ]
         return every(*spans)
 
-    def _joined(self, blocks: list[Tensor], array: Array, cut: Sequence[str]) -> Tensor:
+    def _join_blocks(self, blocks: list[Tensor], array: Array, cut: Sequence[str]) -> Tensor:
         """Joins the blocks of all groups along the grouped axes, the last of which varies first."""
         for name in reversed(cut):
             count = -(-self.plan.sizes[name] // self.plan.tiles[name])
@@ -371,14 +375,14 @@ class _FusedLoopRunner:
         for op in self.by_stage[Stage.BEFORE]:
             self._do(op, group)
         rows: dict[str, list[Tensor]] = {}
-        kept = dict(group.held)
+        kept = dict(group.resident_tiles)
         for ((name, span),) in self._cuts([self.plan.streamed]) if self.plan.streamed else []:
-            group.cut, group.held = {**cut, name: span}, dict(kept)
+            group.cut, group.resident_tiles = {**cut, name: span}, dict(kept)
             self._one_tile(group, rows)
-            kept |= {id: x for id, x in group.held.items() if self._stays(id)}
-        group.cut, group.held = cut, kept
+            kept |= {id: x for id, x in group.resident_tiles.items() if self._stays(id)}
+        group.cut, group.resident_tiles = cut, kept
         for id, parts in group.totals.items():
-            group.held[id] = self._finished(id, parts, group)
+            group.resident_tiles[id] = self._total_tile(id, parts, group)
         for op in self.by_stage[Stage.AFTER]:
             self._do(op, group)
         return [self._output(value, group, rows) for value in self.plan.schedule.outputs]
@@ -387,7 +391,7 @@ class _FusedLoopRunner:
         for op in self.by_stage[Stage.TILE]:
             self._do(op, group)
         for output in self.plan.schedule.outputs:
-            found = group.held.get(output.id)
+            found = group.resident_tiles.get(output.id)
             if isinstance(found, Tile) and self.plan.streamed in output.array.names:
                 rows.setdefault(output.id, []).append(self._write(output.id, found))
         if self.watch:
@@ -399,7 +403,7 @@ class _FusedLoopRunner:
         if output.id in rows:
             (dim,) = output.array.position(self.plan.streamed)
             return torch.cat(rows[output.id], dim)
-        found = group.held[output.id]
+        found = group.resident_tiles[output.id]
         assert isinstance(found, Tile)
         return self._write(output.id, found)
 
@@ -414,12 +418,12 @@ class _FusedLoopRunner:
 
     def _take(self, id: str, group: TileGroup) -> Tile | DeferredTile:
         """Returns an array in fast memory, which is read from slow memory if it is not there."""
-        if id not in group.held:
+        if id not in group.resident_tiles:
             array, data = self.slow[id]
-            tile = tiled(data, array, group.cut)
+            tile = cut_tile(data, array, group.cut)
             self.read += self._bits(id, tile)
-            group.held[id] = tile
-        return group.held[id]
+            group.resident_tiles[id] = tile
+        return group.resident_tiles[id]
 
     def _bits(self, id: str, tile: Tile) -> int:
         if id not in self.widths:
@@ -430,13 +434,13 @@ class _FusedLoopRunner:
 
     def _do(self, op: ScheduledOp, group: TileGroup) -> None:
         pairs = zip(op.cell.inputs, op.cell.site.inputs, strict=True)
-        ins = [called(self._take(value.id, group), array) for value, array in pairs]
+        ins = [rename_tile(self._take(value.id, group), array) for value, array in pairs]
         weights = {weight.name: self._take(weight.id, group) for weight in op.weights}
         own = {name: tile for name, tile in weights.items() if isinstance(tile, Tile)}
         if op.rule.parts:
             (tile,) = ins
             assert isinstance(tile, Tile)
-            group.held[op.cell.outputs[0].id] = self._parted(op, tile, own, group)
+            group.resident_tiles[op.cell.outputs[0].id] = self._deferred_tile(op, tile, own, group)
             return
         waiting = next((x for x in ins if isinstance(x, DeferredTile)), None)
         if waiting is None:
@@ -450,7 +454,9 @@ class _FusedLoopRunner:
             tiles = [part if x is waiting else x for x in ins]
             found = [x for x in tiles if isinstance(x, Tile)]
             parts.append(run_on_tiles(op, found, own, group.cut, self.shared))
-        self._keep(op, [list(tiles) for tiles in zip(*parts, strict=True)], waiting.of, group)
+        self._keep(
+            op, [list(tiles) for tiles in zip(*parts, strict=True)], waiting.source_op, group
+        )
 
     def _keep(
         self, op: ScheduledOp, made: list[list[Tile]], waits: ScheduledOp | None, group: TileGroup
@@ -458,7 +464,7 @@ class _FusedLoopRunner:
         """Keeps results, or joins them with those of the tiles before."""
         for result, parts in zip(op.cell.outputs, made, strict=True):
             if not op.totals:
-                group.held[result.id] = DeferredTile(parts, waits) if waits else parts[0]
+                group.resident_tiles[result.id] = DeferredTile(parts, waits) if waits else parts[0]
                 continue
             before = group.totals.get(result.id)
             if before is None:
@@ -468,16 +474,16 @@ class _FusedLoopRunner:
             pairs = zip(before, parts, scales, strict=True)
             join = JOINS[op.rule.tile_reduction]
             group.totals[result.id] = [
-                Tile(p.keys, join(self._scaled(old, scale, waits), p.data))
+                Tile(p.keys, join(self._rescale(old, scale, waits), p.data))
                 for old, p, scale in pairs
             ]
 
-    def _scaled(self, old: Tile, scale: Tensor | float, of: ScheduledOp | None) -> Tensor:
+    def _rescale(self, old: Tile, scale: Tensor | float, of: ScheduledOp | None) -> Tensor:
         if of is None or not isinstance(scale, Tensor):
             return old.data
         return old.data * aligned(as_state(of, scale), old.keys)
 
-    def _parted(
+    def _deferred_tile(
         self, op: ScheduledOp, tile: Tile, own: Mapping[str, Tile], group: TileGroup
     ) -> DeferredTile:
         """Updates what an op keeps, and returns the parts of its result on a tile."""
@@ -487,11 +493,11 @@ class _FusedLoopRunner:
         states, kept = group.states.get(op.cell.id, {}), {}
         for state in op.rule.statistics:
             old = states.get(state.name)
-            found = reduced(value(state.of, tile.data, names), state.how, dims)
+            found = reduce_dims(value(state.tile_formula, tile.data, names), state.reduction, dims)
             if old is None:
-                old = torch.full_like(found, STARTS[state.how])
+                old = torch.full_like(found, STARTS[state.reduction])
             names[f"{state.name}_old"] = old
-            kept[state.name] = new = updated(state, old, found, names)
+            kept[state.name] = new = update_statistic(state, old, found, names)
             names[state.name] = new.masked_fill(new == -math.inf, 0)  # nothing was seen yet
         group.states[op.cell.id] = kept
         group.scales[op.cell.id] = [
@@ -499,14 +505,16 @@ class _FusedLoopRunner:
         ]
         parts = []
         for part in op.rule.parts:
-            data = torch.as_tensor(value(part.of, tile.data, names), dtype=tile.data.dtype)
+            data = torch.as_tensor(
+                value(part.tile_formula, tile.data, names), dtype=tile.data.dtype
+            )
             parts.append(Tile(tile.keys, data.expand(tile.data.shape)))
         return DeferredTile(parts, op)
 
-    def _finished(self, id: str, parts: list[Tile], group: TileGroup) -> Tile:
+    def _total_tile(self, id: str, parts: list[Tile], group: TileGroup) -> Tile:
         """Returns a total: the sum of its parts, each times its coefficient."""
         op = next(o for o in self.plan.schedule.ops if any(v.id == id for v in o.cell.outputs))
-        data = self._weighed(op, parts, group) if op.deferred_inputs else parts[0].data
+        data = self._weighted_sum(op, parts, group) if op.deferred_inputs else parts[0].data
         if op.rule.mean:
             data = data / (op.cell.site.inputs[0].numel // op.cell.site.outputs[0].numel)
         bias = next((w for w in op.weights if op.cell.op.tiles_weight and w.name == "bias"), None)
@@ -516,7 +524,7 @@ class _FusedLoopRunner:
             data = data + aligned(tile, parts[0].keys)
         return Tile(parts[0].keys, data)
 
-    def _weighed(self, op: ScheduledOp, parts: list[Tile], group: TileGroup) -> Tensor:
+    def _weighted_sum(self, op: ScheduledOp, parts: list[Tile], group: TileGroup) -> Tensor:
         """Returns the sum of the parts of a total, each times its coefficient."""
         of = self._source(op)
         names: dict[str, Any] = {"n": prod(axis.numel for axis in of.cell.site.own_inputs.axes)}

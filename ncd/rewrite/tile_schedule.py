@@ -73,24 +73,28 @@ class TrafficPolynomial:
     terms: tuple[tuple[int, tuple[Factor, ...], int], ...]
 
     @staticmethod
-    def of(terms: Iterable[tuple[int, tuple[Factor, ...], int]]) -> TrafficPolynomial:
+    def from_terms(terms: Iterable[tuple[int, tuple[Factor, ...], int]]) -> TrafficPolynomial:
         """Returns the sum, with equal products joined."""
         found: dict[tuple[tuple[Factor, ...], int], int] = {}
         for count, factors, bits in terms:
-            key = tuple(sorted(factors, key=lambda f: (f.kind == "tiles", f.axis))), bits
+            key = tuple(sorted(factors, key=lambda f: (f.kind == "tiles", f.axis, f.kind))), bits
             found[key] = found.get(key, 0) + count
         return TrafficPolynomial(tuple((count, *key) for key, count in found.items()))
 
     def __str__(self) -> str:
-        return " + ".join(_product(count, [f.text() for f in fs], "·") for count, fs in self._said)
+        return " + ".join(
+            _product(count, [f.text() for f in fs], "·") for count, fs in self._merged_products
+        )
 
     def latex(self) -> str:
         """Returns it in LaTeX, in numbers and not in bytes."""
-        every = (_product(count, [f.latex() for f in fs], r"\,") for count, fs in self._said)
+        every = (
+            _product(count, [f.latex() for f in fs], r"\,") for count, fs in self._merged_products
+        )
         return " + ".join(every)
 
     @property
-    def _said(self) -> list[tuple[int, tuple[Factor, ...]]]:
+    def _merged_products(self) -> list[tuple[int, tuple[Factor, ...]]]:
         """The products without their widths."""
         found: dict[tuple[Factor, ...], int] = {}
         for count, factors, _ in self.terms:
@@ -214,7 +218,7 @@ def core(circuit: Circuit, grouped: str, streamed: str) -> tuple[Cell, ...]:
     return tuple(cell for cell in circuit.cells if cell.id in found)
 
 
-def scheduled(
+def schedule_ops(
     circuit: Circuit, cells: Sequence[Cell], grouped: Sequence[str], streamed: str
 ) -> Schedule:
     """Returns when each op runs.
@@ -236,7 +240,7 @@ def scheduled(
     wanted = {v.id for v in circuit.outputs}
     wanted |= {v.id for c in circuit.cells if c.id not in inside for v in c.inputs}
     outputs = _once(v for cell in cells for v in cell.outputs if v.id in wanted)
-    walked = _Walk(grouped, streamed, inputs).planned(cells)
+    walked = _Walk(grouped, streamed, inputs).scheduled_ops(cells)
     ops = tuple(sorted(walked, key=lambda op: op.stage))
     _check_outputs(ops, outputs, grouped, streamed)
     return Schedule(ops, inputs, outputs)
@@ -289,7 +293,7 @@ class _Walk:
         self.stages[value.id], self.waits[value.id] = stage, waits
         self.arrays[value.id] = value.array
 
-    def planned(self, cells: Iterable[Cell]) -> Iterable[ScheduledOp]:
+    def scheduled_ops(self, cells: Iterable[Cell]) -> Iterable[ScheduledOp]:
         for cell in cells:
             self._check_names(cell)
             weights = tuple(_weights(cell))
@@ -360,7 +364,7 @@ class _Walk:
 
 def _weights(cell: Cell) -> Iterable[WeightStream]:
     for name, initial in cell.initial_values.items():
-        if initial.learned:
+        if initial.is_learned:
             id = f"{cell.path}.{name}" if cell.layer is not None else cell.path
             yield WeightStream(id, name, initial.array)
 
@@ -396,13 +400,15 @@ def checked_cuts(
 ) -> tuple[str, int]:
     """Returns the streamed axis and its tile; raises NCDError for what has another form."""
     if not isinstance(grouped, Mapping):
-        raise _wrong("grouped", grouped, "the size of a group for each axis", 'grouped={"y": 4}')
+        raise _argument_error(
+            "grouped", grouped, "the size of a group for each axis", 'grouped={"y": 4}'
+        )
     pair = ("", 1) if streamed is None else streamed
     if not isinstance(pair, tuple | list) or len(pair) != 2:
-        raise _wrong("streamed", streamed, "an axis and a tile of it", 'streamed=("x", 4)')
+        raise _argument_error("streamed", streamed, "an axis and a tile of it", 'streamed=("x", 4)')
     for name, size in (*grouped.items(), pair):
         if not isinstance(name, str):
-            raise _wrong("an axis", name, "text", '"x"')
+            raise _argument_error("an axis", name, "text", '"x"')
         if isinstance(size, bool) or not isinstance(size, int) or size < 1:
             fact = f"a tile of {name} has size {short_repr(size)}"
             raise SizeError(fact, cure=f"{name} = 1", axis=name)
@@ -422,7 +428,7 @@ def check_budget(budget: object, where: str) -> None:
         raise SizeError(fact, where=where, cure="budget=100_000")
 
 
-def _wrong(name: str, value: object, form: str, cure: str) -> ParseError:
+def _argument_error(name: str, value: object, form: str, cure: str) -> ParseError:
     return ParseError(f"{name} is {short_repr(value)}, but it is {form}", where="stream", cure=cure)
 
 
@@ -476,19 +482,21 @@ def columns(
     needs that.
     """
     cut = (*grouped, *([streamed] if streamed else []))
-    every = _held(schedule, streamed, bits)
+    every = _resident_arrays(schedule, streamed, bits)
     found = []
     for at, op in enumerate(schedule.ops):
-        over = _replaced(op, at, every)
+        over = _overwritten_input(op, at, every)
         here = [h for h in every.values() if h.first <= at <= h.last and h.id not in over]
         terms: Terms = [(h.parts, factors(h.array, cut), h.bits) for h in here]
         found.append(
-            MemoryStage(op.cell.id, tuple(h.id for h in here), TrafficPolynomial.of(terms))
+            MemoryStage(op.cell.id, tuple(h.id for h in here), TrafficPolynomial.from_terms(terms))
         )
     return found
 
 
-def _replaced(op: ScheduledOp, at: int, every: Mapping[str, ResidentArray]) -> frozenset[str]:
+def _overwritten_input(
+    op: ScheduledOp, at: int, every: Mapping[str, ResidentArray]
+) -> frozenset[str]:
     """Returns the input that an op writes its result over, if it does."""
     ins, outs = op.cell.inputs, op.cell.outputs
     if len(outs) != 1 or op.rule.tile_reduction or op.cell.op.tiles_weight:
@@ -502,7 +510,7 @@ def _replaced(op: ScheduledOp, at: int, every: Mapping[str, ResidentArray]) -> f
     return frozenset()
 
 
-def _held(schedule: Schedule, streamed: str, bits: Bits) -> dict[str, ResidentArray]:
+def _resident_arrays(schedule: Schedule, streamed: str, bits: Bits) -> dict[str, ResidentArray]:
     """Returns every array, with the steps at which it is in fast memory."""
     ops = schedule.ops
     tiles = [at for at, op in enumerate(ops) if op.stage is Stage.TILE]
@@ -524,13 +532,13 @@ def _held(schedule: Schedule, streamed: str, bits: Bits) -> dict[str, ResidentAr
         first, last = min(uses[id]), max(uses[id])
         found[id] = ResidentArray(id, array, first, last, parts, bits(id))
         if tiles:
-            found[id] = _spanned(found[id], ops, tiles, makers.get(id), streamed)
+            found[id] = _extend_over_tiles(found[id], ops, tiles, makers.get(id), streamed)
     for op in ops:
         found |= _states(op, tiles, ops, uses, bits)
     return found
 
 
-def _spanned(
+def _extend_over_tiles(
     held: ResidentArray,
     ops: Sequence[ScheduledOp],
     tiles: Sequence[int],
@@ -572,7 +580,7 @@ def _states(
 
 # --- A fused loop over tiles: the bytes that it moves, and the fast memory that it needs
 
-WHOLE = 64  # bits of a whole number
+INTEGER_BITS = 64  # bits of a whole number
 NONE: Mapping[str, int] = MappingProxyType({})
 
 
@@ -641,7 +649,7 @@ class Stream:
             return BITS[self.formats.weights]
         value = self.circuit.values.get(id)
         if value is not None and value.array.below is not None:
-            return WHOLE
+            return INTEGER_BITS
         maker = self.circuit.producers.get(id)
         return BITS[self.formats.activation_format(maker.path if maker else "")]
 
@@ -650,20 +658,25 @@ class Stream:
         """Every array that is read or written."""
         weights = {w.id: w.array for op in self.schedule.ops for w in op.weights}
         reads = {**{v.id: v.array for v in self.schedule.inputs}, **weights}
-        found = [Transfer(id, array, "read", self._moved(id, array)) for id, array in reads.items()]
+        found = [
+            Transfer(id, array, "read", self._array_traffic(id, array))
+            for id, array in reads.items()
+        ]
         for v in self.schedule.outputs:
-            found.append(Transfer(v.id, v.array, "write", self._moved(v.id, v.array)))
+            found.append(Transfer(v.id, v.array, "write", self._array_traffic(v.id, v.array)))
         return tuple(found)
 
-    def _moved(self, id: str, array: Array) -> TrafficPolynomial:
+    def _array_traffic(self, id: str, array: Array) -> TrafficPolynomial:
         whole = tuple(Factor("size", name) for name in array.names)
         again = tuple(Factor("tiles", name) for name in self.grouped if name not in array.names)
-        return TrafficPolynomial.of([(1, (*whole, *again), self.bits(id))])
+        return TrafficPolynomial.from_terms([(1, (*whole, *again), self.bits(id))])
 
     @property
     def moved(self) -> TrafficPolynomial:
         """H: the numbers that move between slow and fast memory."""
-        return TrafficPolynomial.of(term for move in self.moves for term in move.amount.terms)
+        return TrafficPolynomial.from_terms(
+            term for move in self.moves for term in move.amount.terms
+        )
 
     @property
     def bytes_moved(self) -> int:
@@ -740,10 +753,11 @@ class Stream:
         """The operations of its ops, with those that every group repeats."""
         costs = {op.node: op.flops for op in cost_of(self.circuit).ops}
         return sum(
-            costs[op.cell.id] * self._repeated(op.cell.site.inputs.axes) for op in self.schedule.ops
+            costs[op.cell.id] * self._repeat_count(op.cell.site.inputs.axes)
+            for op in self.schedule.ops
         )
 
-    def _repeated(self, axes: tuple[object, ...]) -> int:
+    def _repeat_count(self, axes: tuple[object, ...]) -> int:
         names = {getattr(axis, "name", "") for axis in axes}
         sizes = self.sizes
         return prod(
@@ -800,7 +814,7 @@ def stream(
     axis, tile = checked_cuts(grouped, streamed, budget, formats)
     given = {**grouped, **({axis: tile} if axis else {})}
     cells = circuit.cells if around or not grouped else core(circuit, next(iter(grouped)), axis)
-    schedule = scheduled(circuit, cells, tuple(grouped), axis)
+    schedule = schedule_ops(circuit, cells, tuple(grouped), axis)
     plan = Stream(circuit, schedule, tuple(grouped), axis, given, formats or FLOAT32)
     sizes = plan.sizes
     fitted = {name: min(size, sizes[name]) for name, size in given.items()}

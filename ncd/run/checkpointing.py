@@ -14,7 +14,7 @@ from torch.autograd.graph import saved_tensors_hooks
 from torch.utils.flop_counter import FlopCounterMode
 
 from ncd.circuit.circuit import Cell, Circuit, Loop, Value
-from ncd.circuit.costs import WHOLE, in_bytes
+from ncd.circuit.costs import INTEGER_BYTES, in_bytes
 from ncd.circuit.elaborate import elaborate, require_sizes
 from ncd.errors import LimitError, short_repr
 from ncd.language.arguments import check_formats, check_names, check_term, positive
@@ -24,7 +24,7 @@ from ncd.language.terms import Term
 from ncd.run.module import CircuitModule, with_recompute
 from ncd.run.program import units
 from ncd.run.recompute import path, segments
-from ncd.run.run_memory import blank_run, meta_inputs, summed
+from ncd.run.run_memory import blank_run, meta_inputs, scalar_of_outputs
 
 # --- The arrays that are saved for the backward pass: stated without a run, or measured
 
@@ -112,16 +112,16 @@ def saved(term: Term, recompute: Collection[str] = (), formats: Formats | None =
     check_formats(formats, "saved")
     check_names(recompute, "recompute", "saved", "several ids and titles", "f1")
     require_sizes(elaborate(term))
-    return _stated(term, tuple(recompute), formats or Formats())
+    return _predict_saved(term, tuple(recompute), formats or Formats())
 
 
 @lru_cache(maxsize=256)
-def _stated(term: Term, recompute: tuple[str, ...], formats: Formats) -> Saved:
+def _predict_saved(term: Term, recompute: tuple[str, ...], formats: Formats) -> Saved:
     circuit = elaborate(term)
     again = {id for segment in segments(circuit, recompute) for id in segment}
     module = with_recompute(CircuitModule(circuit, seed=None), recompute)
     with blank_run():
-        found = _Watched(module, formats)
+        found = _WatchedRun(module, formats)
         arrays = found.run(meta_inputs(module))
     scans = (loop for loop in circuit.loops if loop.id in again)
     again |= {cell.id for loop in scans for body in loop.bodies for cell in body.cells}
@@ -136,7 +136,9 @@ def training_flops(term: Term) -> int:
     """
     module = CircuitModule(elaborate(term), seed=None)
     with blank_run(), FlopCounterMode(display=False) as counted:
-        total = summed(module.execute(meta_inputs(module), watch=lambda cell, given, made: None))
+        total = scalar_of_outputs(
+            module.execute(meta_inputs(module), watch=lambda cell, given, made: None)
+        )
         forward = counted.get_total_flops()
         if total.requires_grad:
             total.backward()
@@ -147,10 +149,10 @@ def training_flops(term: Term) -> int:
 def measured_saved(module: CircuitModule, inputs: tuple[Tensor, ...]) -> Saved:
     """Runs a module forward; returns what it really saved for the backward pass."""
     given = tuple(x.detach().requires_grad_(x.is_floating_point()) for x in inputs)
-    return Saved(_Watched(module, Formats()).run(given))
+    return Saved(_WatchedRun(module, Formats()).run(given))
 
 
-class _Watched:
+class _WatchedRun:
     """A run that is watched for what it saves."""
 
     def __init__(self, module: CircuitModule, formats: Formats) -> None:
@@ -208,7 +210,7 @@ class _Watched:
                 return SavedArray(cell.id if cell else "", id, shape, formula, bytes)
         shape = tuple(map(int, x.shape))
         axes = [axis for v in (*cell.inputs, *cell.outputs) for axis in v.array] if cell else []
-        return SavedArray(cell.id if cell else "", id, shape, _matched(shape, axes), bytes)
+        return SavedArray(cell.id if cell else "", id, shape, _named_shape(shape, axes), bytes)
 
 
 def _key(x: Tensor) -> int:
@@ -220,7 +222,7 @@ def _formula(array: Array) -> str:
     return "·".join(axis.name for axis in array) or "1"
 
 
-def _matched(shape: tuple[int, ...], axes: list[Axis]) -> str:
+def _named_shape(shape: tuple[int, ...], axes: list[Axis]) -> str:
     """Returns sizes as names of axes where only one axis has the size, else as numbers.
 
     A size that occurs twice is a number too: the two may be of different axes.
@@ -238,7 +240,9 @@ def _matched(shape: tuple[int, ...], axes: list[Axis]) -> str:
 
 # --- Choices of layers to save and to calculate again, so that the saved bytes fit a budget
 
-MOST = 300  # the choices for the rest of a chain that are followed; of more, every second or third
+MAX_CHAIN_CHOICES = (
+    300  # the choices for the rest of a chain that are followed; of more, every second or third
+)
 
 
 @dataclass(frozen=True)
@@ -250,7 +254,7 @@ class Checkpoints:
         bytes: The most bytes saved at one time: between the passes, or while a group is calculated
             again, with all that was saved before it.
         flops: The FLOPs of what is calculated again, at most.
-        kept: The bytes saved between the forward and the backward pass.
+        bytes_between_passes: The bytes saved between the forward and the backward pass.
 
     Source: Chen et al. 2016, "Training Deep Nets with Sublinear Memory Cost", arXiv 1604.06174.
 
@@ -263,7 +267,7 @@ class Checkpoints:
     recompute: tuple[str, ...]
     bytes: int
     flops: int
-    kept: int
+    bytes_between_passes: int
 
 
 def checkpoints(term: Term, budget: float, formats: Formats | None = None) -> Checkpoints:
@@ -322,7 +326,7 @@ def plans(term: Term, formats: Formats | None = None) -> tuple[Checkpoints, ...]
 def _plans(term: Term, formats: Formats) -> tuple[Checkpoints, ...]:
     chain = layers(term, formats)
     return tuple(
-        Checkpoints(_names(chain, plan.groups), plan.peak, plan.flops, plan.kept)
+        Checkpoints(_names(chain, plan.groups), plan.peak, plan.flops, plan.bytes_between_passes)
         for plan in pareto_choices(chain)
     )
 
@@ -333,16 +337,16 @@ def _plans(term: Term, formats: Formats) -> tuple[Checkpoints, ...]:
 class LayerBytes(NamedTuple):
     """A layer, or an op between stacks: the bytes of its arrays, and its FLOPs.
 
-    ``stack`` is the name of its repetition, and empty for ops outside; ``at`` is its place there.
-    ``input_bytes`` are the bytes that it takes from the layer before, and ``saved_input_bytes``
-    those of them that it saves; ``skip_input_bytes`` are those that it takes from elsewhere, such
-    as skip connections, and ``saved_skip_bytes`` those of them that it saves. ``saved_own_bytes``
-    are those that it saves of its own arrays, without ``output_bytes``, those that the next layer
-    takes: what is taken counts for the taker.
+    ``stack`` is the name of its repetition, and empty for ops outside; ``stack_index`` is its place
+    there. ``input_bytes`` are the bytes that it takes from the layer before, and
+    ``saved_input_bytes`` those of them that it saves; ``skip_input_bytes`` are those that it takes
+    from elsewhere, such as skip connections, and ``saved_skip_bytes`` those of them that it saves.
+    ``saved_own_bytes`` are those that it saves of its own arrays, without ``output_bytes``, those
+    that the next layer takes: what is taken counts for the taker.
     """
 
     stack: str
-    at: int
+    stack_index: int
     input_bytes: int
     saved_input_bytes: int
     skip_input_bytes: int
@@ -352,7 +356,7 @@ class LayerBytes(NamedTuple):
     flops: int
 
     @property
-    def saved(self) -> int:
+    def saved_bytes(self) -> int:
         """The bytes that it saves unless it is calculated again."""
         return self.saved_input_bytes + self.saved_skip_bytes + self.saved_own_bytes
 
@@ -389,7 +393,7 @@ def _stack(
     formats: Formats,
 ) -> list[LayerBytes]:
     found = []
-    taken = [_taken(body) for body in loop.bodies]
+    taken = [_layer_inputs(body) for body in loop.bodies]
     passed, before = {*taken[0]}, list[SavedArray]()  # from the layer before, and saved there
     for at, (body, own) in enumerate(zip(loop.bodies, taken, strict=True)):
         kept = [*before, *(one for cell in body.cells for one in arrays.get(cell.id, ()))]
@@ -410,7 +414,7 @@ def _stack(
     return found
 
 
-def _taken(body: Circuit) -> dict[str, Value]:
+def _layer_inputs(body: Circuit) -> dict[str, Value]:
     """Returns the arrays that the ops of a layer take from outside it."""
     made = {value.id for unit in units(body) for value in unit.outputs}
     taken = {value.id: value for unit in units(body) for value in unit.inputs}
@@ -419,7 +423,11 @@ def _taken(body: Circuit) -> dict[str, Value]:
 
 def _bytes(value: Value, formats: Formats) -> int:
     whole = value.array.below is not None
-    return value.array.numel * WHOLE if whole else in_bytes(value.array.numel, formats.activations)
+    return (
+        value.array.numel * INTEGER_BYTES
+        if whole
+        else in_bytes(value.array.numel, formats.activations)
+    )
 
 
 # --- the best choices ----------------------------------------------------------------------------
@@ -432,7 +440,7 @@ class CheckpointCost(NamedTuple):
 
     peak: int
     flops: int
-    kept: int
+    bytes_between_passes: int
     groups: Groups = ()
 
 
@@ -448,17 +456,17 @@ def pareto_choices(chain: Sequence[LayerBytes]) -> list[CheckpointCost]:
     """
     found = [[CheckpointCost(0, 0, 0)]]
     for at in reversed(range(len(chain))):
-        found.insert(0, _undominated(_from(chain, at, found)))
+        found.insert(0, _pareto_front(_choices_from(chain, at, found)))
     return found[0]
 
 
-def _from(
+def _choices_from(
     chain: Sequence[LayerBytes], at: int, later: list[list[CheckpointCost]]
 ) -> Iterator[CheckpointCost]:
     """Yields the choices from a layer on; ``later`` are those from each of the next places."""
     first = chain[at]
     for peak, flops, kept, groups in later[0]:
-        yield CheckpointCost(first.saved + peak, flops, first.saved + kept, groups)
+        yield CheckpointCost(first.saved_bytes + peak, flops, first.saved_bytes + kept, groups)
     enter, once, again = first.input_bytes, -first.saved_input_bytes, 0
     for end in range(at + 1, len(chain) + 1):
         layer = chain[end - 1]
@@ -472,12 +480,12 @@ def _from(
             yield CheckpointCost(most, again + flops, enter + kept, ((at, end), groups))
 
 
-def _undominated(choices: Iterable[CheckpointCost]) -> list[CheckpointCost]:
+def _pareto_front(choices: Iterable[CheckpointCost]) -> list[CheckpointCost]:
     found: list[CheckpointCost] = []
     for choice in sorted(choices, key=lambda choice: choice[:3]):
         if not found or choice.flops < found[-1].flops:
             found.append(choice)
-    every = -(-len(found) // MOST)
+    every = -(-len(found) // MAX_CHAIN_CHOICES)
     return [*found[:-1:every], found[-1]][::-1]
 
 
@@ -486,6 +494,10 @@ def _names(chain: Sequence[LayerBytes], groups: Groups) -> tuple[str, ...]:
     while groups:
         (first, end), groups = groups
         layer = chain[first]
-        places = f"{layer.at}:{layer.at + end - first}" if end - first > 1 else f"{layer.at}"
+        places = (
+            f"{layer.stack_index}:{layer.stack_index + end - first}"
+            if end - first > 1
+            else f"{layer.stack_index}"
+        )
         found.append(f"{layer.stack}.{places}")
     return tuple(found)

@@ -43,7 +43,7 @@ def narrow(name: str) -> bool:
     return bool(re.search(r"[123]d$", name)) or name in NARROW
 
 
-def batched(called: Callable[..., Tensor], name: str, rank: int) -> Callable[..., Tensor]:
+def with_merged_batch(called: Callable[..., Tensor], name: str, rank: int) -> Callable[..., Tensor]:
     """Returns the function with all batch axes merged into the one that it accepts."""
     places = int(name[-2]) if name.endswith("d") and name[-2].isdigit() else rank
     own = int(rank > places + 1 or "orm" in name)  # whether it has a batch among its dimensions
@@ -110,7 +110,7 @@ def _looked_up(index: Tensor, table: Tensor, own: int, rest: int) -> Tensor:
     return found.reshape(lead + ends)
 
 
-def scattered(index: Tensor, values: Tensor, own: int, rest: int, size: int) -> Tensor:
+def scatter_sum(index: Tensor, values: Tensor, own: int, rest: int, size: int) -> Tensor:
     """Returns zeros with the values added at their places; leading dimensions are shared."""
     before, after = index.dim() - own, values.dim() - own - rest
     lead = torch.broadcast_shapes(index.shape[:before], values.shape[:after])
@@ -125,18 +125,20 @@ def scattered(index: Tensor, values: Tensor, own: int, rest: int, size: int) -> 
 # --- what follows from the axes alone ------------------------------------------------------------
 
 
-def rearranged(before: tuple[Group, ...], after: tuple[Group, ...]) -> Callable[[Tensor], Tensor]:
+def rearrange_function(
+    before: tuple[Group, ...], after: tuple[Group, ...]
+) -> Callable[[Tensor], Tensor]:
     """Returns a function that splits, permutes and merges dimensions, as far as needed."""
     old = [dim for group in before for dim in group]
     new = [dim for group in after for dim in group]
     steps: list[Callable[[Tensor], Tensor]] = []
     if any(len(group) != 1 for group in before):
-        steps.append(_reshaped(len(before), [dim.size for dim in old]))
+        steps.append(_reshape_function(len(before), [dim.size for dim in old]))
     if old != new:
-        steps.append(permuted([old.index(dim) - len(old) for dim in new]))
+        steps.append(permute_function([old.index(dim) - len(old) for dim in new]))
     if any(len(group) != 1 for group in after):
         sizes = [math.prod(dim.size for dim in group) for group in after]
-        steps.append(_reshaped(len(new), sizes))
+        steps.append(_reshape_function(len(new), sizes))
     if len(steps) == 1:
         return steps[0]
 
@@ -148,13 +150,13 @@ def rearranged(before: tuple[Group, ...], after: tuple[Group, ...]) -> Callable[
     return all_steps
 
 
-def _reshaped(n: int, sizes: Sequence[int]) -> Callable[[Tensor], Tensor]:
+def _reshape_function(n: int, sizes: Sequence[int]) -> Callable[[Tensor], Tensor]:
     """Returns a function that reshapes the last ``n`` dimensions to these sizes."""
     end = tuple(sizes)
     return lambda x: x.reshape(x.shape[: x.dim() - n] + end)
 
 
-def permuted(order: Sequence[int]) -> Callable[[Tensor], Tensor]:
+def permute_function(order: Sequence[int]) -> Callable[[Tensor], Tensor]:
     """Returns a function that permutes the last dimensions."""
     moved = [i - len(order) for i in range(len(order)) if order[i] != i - len(order)]
     if len(moved) == 2:
@@ -169,37 +171,40 @@ def equation(expr: Contract) -> str:
 
     Raises MismatchError if there are more dimensions than letters.
     """
-    keys = dict.fromkeys(dim.key for group in expr.before for dim in group)
+    keys = dict.fromkeys(dim.key for group in expr.source_dims for dim in group)
     if len(keys) > len(string.ascii_letters):
         raise MismatchError(
             f"it names {len(keys)} dimensions, and torch's einsum has letters for 52",
             cure="an einsum of fewer axes",
         )
     letters = dict(zip(keys, string.ascii_letters, strict=False))
-    sides = ["..." + "".join(letters[d.key] for d in g) for g in (*expr.before, expr.after)]
+    sides = [
+        "..." + "".join(letters[d.key] for d in g) for g in (*expr.source_dims, expr.target_dims)
+    ]
     return f"{','.join(sides[:-1])}->{sides[-1]}"
 
 
-def multiplied(expr: Contract) -> Callable[[Tensor, Tensor], Tensor] | None:
+def matrix_product(expr: Contract) -> Callable[[Tensor, Tensor], Tensor] | None:
     """Returns a contraction as a matrix product, which torch starts faster than an einsum.
 
     Returns None if it is not one: nothing is summed, or something within one array.
     """
-    if len(expr.before) != 2:
+    if len(expr.source_dims) != 2:
         return None
-    left, right = expr.before
+    left, right = expr.source_dims
     both = [dim for dim in left if dim in right]
-    inner = tuple(dim for dim in both if dim not in expr.after)
-    if not inner or {*left, *right} != {*expr.after, *inner}:
+    inner = tuple(dim for dim in both if dim not in expr.target_dims)
+    if not inner or {*left, *right} != {*expr.target_dims, *inner}:
         return None
-    batch = tuple(dim for dim in expr.after if dim in both)
+    batch = tuple(dim for dim in expr.target_dims if dim in both)
     rows, columns = (
-        tuple(dim for dim in expr.after if dim in side and dim not in both) for side in expr.before
+        tuple(dim for dim in expr.target_dims if dim in side and dim not in both)
+        for side in expr.source_dims
     )
     front = (batch,) if batch else ()
-    first = rearranged(_singles(left), (*front, rows, inner))
-    second = rearranged(_singles(right), (*front, inner, columns))
-    back = rearranged((*front, rows, columns), _singles(expr.after))
+    first = rearrange_function(_singles(left), (*front, rows, inner))
+    second = rearrange_function(_singles(right), (*front, inner, columns))
+    back = rearrange_function((*front, rows, columns), _singles(expr.target_dims))
 
     def product(a: Tensor, b: Tensor) -> Tensor:
         x, y = first(a), second(b)
@@ -220,12 +225,12 @@ def _singles(dims: Group) -> tuple[Group, ...]:
     return tuple((dim,) for dim in dims)
 
 
-def aligned(before: Group, after: Group) -> Callable[[Tensor], Tensor]:
+def align_function(before: Group, after: Group) -> Callable[[Tensor], Tensor]:
     """Returns a function that permutes dimensions to ``after``, adding size 1 for missing ones."""
     order = [dim for dim in after if dim in before]
     move = None
     if order != list(before):
-        move = permuted([before.index(dim) - len(order) for dim in order])
+        move = permute_function([before.index(dim) - len(order) for dim in order])
     first = after.index(order[0]) if order else len(after)
     short = tuple(dim.size if dim in order else 1 for dim in after[first:])
     whole, n = (1,) * first + short, len(order)
@@ -288,7 +293,7 @@ def compile_exprs(
 
     A call whose items they all use, such as ``topk``, runs once.
     """
-    calls = [{part.on for part in expr.walk() if isinstance(part, ex.Item)} for expr in exprs]
+    calls = [{part.operand for part in expr.walk() if isinstance(part, ex.Item)} for expr in exprs]
     same = len({frozenset(found) for found in calls}) == 1 and len(calls[0]) == 1
     shared = calls[0] if same else set()
     first = [compile_expr(call, ranks, layer) for call in shared]
@@ -308,7 +313,7 @@ def over_batches(run: Code, ranks: Sequence[int]) -> Code:
 
     def batched(args: Sequence[Tensor], own: Any, like: TensorOptions) -> Any:
         more = [x.ndim - rank for x, rank in zip(args, ranks, strict=True)]
-        mapped: Callable[..., Any] = partial(_unpacked, run, own, like)
+        mapped: Callable[..., Any] = partial(_call_with_tuple, run, own, like)
         for depth in range(1, max(more, default=0) + 1):
             dims = tuple(0 if extra >= depth else None for extra in more)
             mapped = torch.vmap(mapped, in_dims=dims)
@@ -317,7 +322,7 @@ def over_batches(run: Code, ranks: Sequence[int]) -> Code:
     return batched
 
 
-def _unpacked(run: Code, own: Any, like: TensorOptions, *args: Tensor) -> Any:
+def _call_with_tuple(run: Code, own: Any, like: TensorOptions, *args: Tensor) -> Any:
     return run(args, own, like)
 
 
@@ -347,7 +352,7 @@ def _running(part: Code | StaticValue) -> Code:
     return lambda args, own, like: value
 
 
-def _applied(
+def _compose_call(
     function: Callable[..., Any],
     given: Sequence[Code | StaticValue],
     extra: Mapping[str, Code | StaticValue] = MappingProxyType({}),
@@ -385,21 +390,27 @@ class _ExprCompiler:
     def run(self, expr: ex.TorchExpr) -> Code:
         return _running(self.read(expr))
 
-    def applied(
+    def compile_call(
         self,
         function: Callable[..., Any],
         parts: Sequence[ex.TorchExpr],
         named: Iterable[tuple[str, ex.TorchExpr]] = (),
     ) -> Code:
         """Compiles a function call; known arguments are passed as values."""
-        return _applied(function, list(map(self.read, parts)), {k: self.read(v) for k, v in named})
+        return _compose_call(
+            function, list(map(self.read, parts)), {k: self.read(v) for k, v in named}
+        )
 
-    def folded(self, function: Callable[..., Any], *parts: ex.TorchExpr) -> Code | StaticValue:
+    def compile_arithmetic(
+        self, function: Callable[..., Any], *parts: ex.TorchExpr
+    ) -> Code | StaticValue:
         """Compiles plain arithmetic, which is computed at once if all parts are known."""
         given = list(map(self.read, parts))
         known = [part.value for part in given if isinstance(part, StaticValue)]
         return (
-            StaticValue(function(*known)) if len(known) == len(given) else _applied(function, given)
+            StaticValue(function(*known))
+            if len(known) == len(given)
+            else _compose_call(function, given)
         )
 
     def rank(self, expr: ex.TorchExpr) -> int:
@@ -407,7 +418,7 @@ class _ExprCompiler:
         if isinstance(expr, ex.Arg):
             return self.ranks[expr.index]
         if isinstance(expr, ex.Rearrange | ex.Contract):
-            return len(expr.after)
+            return len(expr.target_dims)
         return max((self.rank(part) for part in expr.parts()), default=0)
 
     # One method a kind of expression ------------------------------------------------------------
@@ -424,33 +435,35 @@ class _ExprCompiler:
 
     def call(self, expr: ex.Call) -> Code | StaticValue:
         if expr.function.startswith("math."):
-            return self.folded(function(expr.function), *expr.args)
+            return self.compile_arithmetic(function(expr.function), *expr.args)
         called = cat if expr.function == "torch.cat" else function(expr.function)
         if not expr.function.startswith("nn.") and narrow(expr.function):
-            called = batched(called, expr.function, self.rank(expr.args[0]))
-        return self.applied(called, expr.args, expr.kwargs)
+            called = with_merged_batch(called, expr.function, self.rank(expr.args[0]))
+        return self.compile_call(called, expr.args, expr.kwargs)
 
     def method(self, expr: ex.Method) -> Code:
         called = softmax if expr.name == "softmax" else getattr(Tensor, expr.name)
-        return self.applied(called, (expr.on, *expr.args), expr.kwargs)
+        return self.compile_call(called, (expr.operand, *expr.args), expr.kwargs)
 
     def infix(self, expr: ex.Infix) -> Code | StaticValue:
-        return self.folded(_SIGNS[expr.sign], expr.left, expr.right)
+        return self.compile_arithmetic(_SIGNS[expr.sign], expr.left, expr.right)
 
     def prefix(self, expr: ex.Prefix) -> Code | StaticValue:
-        return self.folded(operator.neg if expr.sign == "-" else operator.invert, expr.on)
+        return self.compile_arithmetic(
+            operator.neg if expr.sign == "-" else operator.invert, expr.operand
+        )
 
     def tuple(self, expr: ex.Tuple) -> Code | StaticValue:
-        return self.folded(lambda *items: items, *expr.items)
+        return self.compile_arithmetic(lambda *items: items, *expr.items)
 
     def item(self, expr: ex.Item) -> Code:
-        return self.applied(operator.itemgetter(expr.index), (expr.on,))
+        return self.compile_call(operator.itemgetter(expr.index), (expr.operand,))
 
     def layer(self, expr: ex.Layer) -> Code:
         runs = [self.run(part) for part in expr.args]
         if narrow(self.called):
             (run,), name, rank = runs, self.called, self.rank(expr.args[0])
-            return lambda args, own, like: batched(own, name, rank)(run(args, own, like))
+            return lambda args, own, like: with_merged_batch(own, name, rank)(run(args, own, like))
         if len(runs) == 1:
             (run,) = runs
             return lambda args, own, like: own(run(args, own, like))
@@ -461,28 +474,32 @@ class _ExprCompiler:
 
     def select(self, expr: ex.Select) -> Code:
         dim, index = expr.dim, expr.index
-        return self.applied(lambda x: x.select(dim, index), (expr.on,))
+        return self.compile_call(lambda x: x.select(dim, index), (expr.operand,))
 
     def lookup(self, expr: ex.Lookup) -> Code:
-        found = partial(looked_up, own=expr.own, rest=expr.rest)
-        return self.applied(found, (expr.index, expr.table))
+        found = partial(looked_up, own=expr.index_rank, rest=expr.trailing_rank)
+        return self.compile_call(found, (expr.index, expr.table))
 
     def scattered(self, expr: ex.Scattered) -> Code:
-        summed = partial(scattered, own=expr.own, rest=expr.rest, size=expr.size)
-        return self.applied(summed, (expr.index, expr.values))
+        summed = partial(scatter_sum, own=expr.index_rank, rest=expr.trailing_rank, size=expr.size)
+        return self.compile_call(summed, (expr.index, expr.values))
 
     def rearrange(self, expr: ex.Rearrange) -> Code:
-        return self.applied(rearranged(expr.before, expr.after), (expr.on,))
+        return self.compile_call(
+            rearrange_function(expr.source_dims, expr.target_dims), (expr.operand,)
+        )
 
     def contract(self, expr: ex.Contract) -> Code:
-        product = multiplied(expr) or partial(torch.einsum, equation(expr))
-        return self.applied(product, expr.args)
+        product = matrix_product(expr) or partial(torch.einsum, equation(expr))
+        return self.compile_call(product, expr.args)
 
     def align(self, expr: ex.Align) -> Code:
-        return self.applied(aligned(expr.before, expr.after), (expr.on,))
+        return self.compile_call(
+            align_function(expr.source_dims, expr.target_dims), (expr.operand,)
+        )
 
     def position(self, expr: ex.Position) -> Code:
-        size, ones = expr.dim.size, len(expr.after) - 1 - expr.after.index(expr.dim)
+        size, ones = expr.dim.size, len(expr.target_dims) - 1 - expr.target_dims.index(expr.dim)
         shape = (size, *(1,) * ones)
         return lambda args, own, like: torch.arange(size, device=like.device).view(shape)
 
@@ -491,8 +508,8 @@ class _ExprCompiler:
         return lambda args, own, like: torch.zeros(shape, device=like.device, dtype=like.dtype)
 
     def cast(self, expr: ex.Cast) -> Code:
-        run = self.run(expr.on)
-        if expr.to == "whole":
+        run = self.run(expr.operand)
+        if expr.target_kind == "whole":
             return lambda args, own, like: run(args, own, like).to(torch.int64)
 
         def real(args: Sequence[Tensor], own: Any, like: TensorOptions) -> Tensor:
@@ -502,4 +519,4 @@ class _ExprCompiler:
         return real
 
 
-NEW = (ex.Position, ex.Filled, ex.Cast)  # those that make a tensor like another
+CREATING_NODES = (ex.Position, ex.Filled, ex.Cast)  # those that make a tensor like another

@@ -54,11 +54,11 @@ def formula_value(
     if not isinstance(formula, Application):
         return leaf(formula)
     parts = [formula_value(part, leaf, is_fresh) for part in formula.parts]
-    if is_fresh and formula.operation in IN_PLACE and _scaled(*parts):
+    if is_fresh and formula.operation in IN_PLACE and _can_scale(*parts):
         return IN_PLACE[formula.operation](*parts)
     return FUNCTIONS[formula.operation](*parts)
 
 
-def _scaled(array: Tensor, number: Tensor) -> bool:
+def _can_scale(array: Tensor, number: Tensor) -> bool:
     """Returns whether an array can be multiplied by a number without another array."""
     return array.is_floating_point() and array.dim() > 0 and number.dim() == 0

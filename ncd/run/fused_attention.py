@@ -21,13 +21,13 @@ from ncd.circuit.circuit import Circuit
 from ncd.language import torch_code as ex
 from ncd.language.torch_code import Group
 from ncd.run.evaluate import (
-    NEW,
+    CREATING_NODES,
     Code,
     StaticValue,
     TensorOptions,
     compile_expr,
-    permuted,
-    rearranged,
+    permute_function,
+    rearrange_function,
     static_value,
 )
 from ncd.run.program import Parts, UnboundInstruction, input_output_ids
@@ -35,7 +35,7 @@ from ncd.run.program import Parts, UnboundInstruction, input_output_ids
 # --- Attention as one call of ``F.scaled_dot_product_attention``
 
 Move = Callable[[Tensor], Tensor]
-Sorted = tuple[Group, Group, Group]  # the dimensions of heads, queries and keys
+AttentionDims = tuple[Group, Group, Group]  # the dimensions of heads, queries and keys
 
 
 class Mask(NamedTuple):
@@ -59,7 +59,7 @@ class Attention:
     scale: float
     causal: bool
     masks: tuple[Mask, ...]
-    shaped: Move
+    align_mask: Move
 
     def __call__(self, args: Sequence[Tensor], own: Any, like: TensorOptions) -> Tensor:
         parts = [move(x) for move, x in zip(self.input_permutations, args, strict=False)]
@@ -68,7 +68,7 @@ class Attention:
         if leads[1] != lead or leads[2] != lead:
             lead = torch.broadcast_shapes(*leads)
             parts = [x.expand(lead + x.shape[-3:]) for x in parts]
-        query, key, value = [_ready(x) for x in parts]
+        query, key, value = [_contiguous_input(x) for x in parts]
         mask = self._mask(args, like, lead)
         if mask is not None and mask.dtype != torch.bool:
             mask = mask.to(query.dtype)
@@ -76,7 +76,7 @@ class Attention:
             query, key, value, attn_mask=mask, is_causal=self.causal, scale=self.scale
         )
         if mask is not None:
-            out = self._blinded(out, mask, value)
+            out = self._nan_blind_queries(out, mask, value)
         if len(lead) != 1:
             out = out.reshape(lead + out.shape[-3:])
         return self.back(out)
@@ -88,7 +88,7 @@ class Attention:
         hidden: Tensor | None = None
         added: Tensor | None = None
         for mask in self.masks:
-            x = self.shaped(mask.code(args[mask.args], None, like))
+            x = self.align_mask(mask.code(args[mask.args], None, like))
             if mask.hides:
                 hidden = x if hidden is None else hidden | x
             else:
@@ -103,7 +103,7 @@ class Attention:
             both = both.expand(lead + both.shape[-3:])
         return _batch(both)
 
-    def _blinded(self, out: Tensor, mask: Tensor, value: Tensor) -> Tensor:
+    def _nan_blind_queries(self, out: Tensor, mask: Tensor, value: Tensor) -> Tensor:
         """Returns NaN for each query that sees no key, as a softmax of nothing does.
 
         Torch returns 0 there. Gradients also match the separate steps: none through a hidden
@@ -119,8 +119,8 @@ class Attention:
 
 def attention_instruction(
     arrays: tuple[Group, Group, Group],
-    scores: Sorted,
-    weights: Sorted,
+    scores: AttentionDims,
+    weights: AttentionDims,
     features: tuple[Group, Group],
     out: Group,
     order: tuple[int, ...],
@@ -141,18 +141,18 @@ def attention_instruction(
         _move(arrays[2], (weights[0], weights[2], features[1])),
     )
     given = (weights[0], weights[1], features[1])
-    back = rearranged(given, tuple((dim,) for dim in out))
-    return Attention(moves, back, scale, causal, masks, _shaped(scores, order))
+    back = rearrange_function(given, tuple((dim,) for dim in out))
+    return Attention(moves, back, scale, causal, masks, _mask_move(scores, order))
 
 
 def _move(before: Group, after: tuple[Group, ...]) -> Move:
-    return rearranged(tuple((dim,) for dim in before), after)
+    return rearrange_function(tuple((dim,) for dim in before), after)
 
 
-def _shaped(scores: Sorted, order: tuple[int, ...]) -> Move:
+def _mask_move(scores: AttentionDims, order: tuple[int, ...]) -> Move:
     """Returns how to reshape a mask to (…, heads, queries, keys), each full or 1."""
     n, several = len(order), any(len(group) != 1 for group in scores)
-    move = permuted([place - n for place in order])
+    move = permute_function([place - n for place in order])
     sizes = tuple(dim.size for group in scores for dim in group)
     ends = tuple(math.prod(dim.size for dim in group) for group in scores)
 
@@ -175,7 +175,7 @@ def _batch(x: Tensor) -> Tensor:
     return x.unsqueeze(0) if x.dim() == 3 else x.reshape((-1, *x.shape[-3:]))
 
 
-def _ready(x: Tensor) -> Tensor:
+def _contiguous_input(x: Tensor) -> Tensor:
     x = _batch(x)
     return x if x.stride(-1) == 1 else x.contiguous()
 
@@ -192,19 +192,19 @@ def fuse_attention(parts: Parts, circuit: Circuit) -> Parts:
     for i, part in enumerate(parts):
         chain = _AttentionMatch(parts, uses, takers)
         if i not in done and isinstance(part, UnboundInstruction) and chain.follow(i):
-            done |= dict.fromkeys(chain.used)
-            done[chain.used[-1]] = chain.step()
+            done |= dict.fromkeys(chain.matched_steps)
+            done[chain.matched_steps[-1]] = chain.step()
     found = [done.get(i, part) for i, part in enumerate(parts)]
     return [part for part in found if part is not None]
 
 
-class _Masked(NamedTuple):
+class _ChainMask(NamedTuple):
     """A mask in the chain: an expression on its cell's inputs, or a causal mask's dimensions."""
 
     expr: ex.TorchExpr
     hides: bool
     part: UnboundInstruction
-    on: str  # the value that it masks
+    masked_value: str  # the value that it masks
     causal: tuple[int, int] | None  # the dimensions of the query and the key, if it is causal
 
 
@@ -215,16 +215,16 @@ class _AttentionMatch:
     parts: Parts
     uses: Counter[str]
     takers: dict[str, int]
-    used: list[int] = field(default_factory=list)
+    matched_steps: list[int] = field(default_factory=list)
     scale: float = 1.0
-    masks: list[_Masked] = field(default_factory=list)
+    masks: list[_ChainMask] = field(default_factory=list)
 
     def follow(self, start: int) -> bool:
         """Returns whether an attention begins at this step, and records its parts."""
-        scores = self._said(start)
+        scores = self._step_expr(start)
         if not _product(scores):
             return False
-        self.scores, self.used = scores, [start]
+        self.scores, self.matched_steps = scores, [start]
         self.along = self._softmax()
         return bool(self.along) and self._values() and self._fits()
 
@@ -233,38 +233,42 @@ class _AttentionMatch:
         assert isinstance(part, UnboundInstruction)
         return part
 
-    def _said(self, at: int) -> ex.TorchExpr | None:
+    def _step_expr(self, at: int) -> ex.TorchExpr | None:
         """Returns the expression of a step, if it has only one."""
         part = self.parts[at]
         if not isinstance(part, UnboundInstruction) or part.cell is None or not part.alone:
             return None
         return part.expressions[0]
 
-    def _next(self) -> tuple[ex.TorchExpr, ex.Arg] | None:
+    def _next_expr(self) -> tuple[ex.TorchExpr, ex.Arg] | None:
         """Returns the expression of the only taker of the last value, and which input it takes."""
-        (value,) = self._part(self.used[-1]).outputs
+        (value,) = self._part(self.matched_steps[-1]).outputs
         if self.uses[value] != 1:
             return None
         at = self.takers.get(value)
-        said = None if at is None else self._said(at)
+        said = None if at is None else self._step_expr(at)
         if at is None or said is None:
             return None
         arg = ex.Arg(self._part(at).inputs.index(value))
-        self.used.append(at)
+        self.matched_steps.append(at)
         return said, arg
 
     def _softmax(self) -> tuple[int, ...]:
         """Follows factors, masks and names to the softmax; returns its dimensions."""
-        while following := self._next():
+        while following := self._next_expr():
             said, arg = following
-            along = _along(said, arg, len(self.scores.after))
+            along = _softmax_dims(said, arg, len(self.scores.target_dims))
             if along:
                 return along
-            if said != arg and not self._scaled(said, arg) and not self._masked(said, arg):
+            if (
+                said != arg
+                and not self._accept_scale(said, arg)
+                and not self._accept_mask(said, arg)
+            ):
                 return ()
         return ()
 
-    def _scaled(self, said: ex.TorchExpr, arg: ex.Arg) -> bool:
+    def _accept_scale(self, said: ex.TorchExpr, arg: ex.Arg) -> bool:
         """Accepts a plain factor; after an added mask it would change the result."""
         if not isinstance(said, ex.Infix) or said.sign not in "*/" or self.masks:
             return False
@@ -277,17 +281,17 @@ class _AttentionMatch:
         self.scale = self.scale * value.value if said.sign == "*" else self.scale / value.value
         return True
 
-    def _masked(self, said: ex.TorchExpr, arg: ex.Arg) -> bool:
+    def _accept_mask(self, said: ex.TorchExpr, arg: ex.Arg) -> bool:
         found = _mask(said, arg)
         if found is None or arg in found[0].walk():
             return False
-        part = self._part(self.used[-1])
-        self.masks.append(_Masked(*found, part, part.inputs[arg.index], _causal(*found)))
+        part = self._part(self.matched_steps[-1])
+        self.masks.append(_ChainMask(*found, part, part.inputs[arg.index], _causal(*found)))
         return True
 
     def _values(self) -> bool:
         """Follows names to the contraction of the weights with the values."""
-        while following := self._next():
+        while following := self._next_expr():
             said, arg = following
             if _product(said):
                 self.weights = arg.index
@@ -300,27 +304,27 @@ class _AttentionMatch:
     def _fits(self) -> bool:
         """Sorts the dimensions of both products; returns False if they form no attention."""
         scores, last = self.scores, self.last
-        names = last.before[self.weights]  # of the scores' dimensions, in the second product
-        values, out = last.before[1 - self.weights], last.after
+        names = last.source_dims[self.weights]  # of the scores' dimensions, in the second product
+        values, out = last.source_dims[1 - self.weights], last.target_dims
         for turn in (0, 1):
-            query, key = scores.before[turn], scores.before[1 - turn]
+            query, key = scores.source_dims[turn], scores.source_dims[1 - turn]
             self.turn = turn
-            self.keys = tuple(i for i, dim in enumerate(scores.after) if dim not in query)
+            self.keys = tuple(i for i, dim in enumerate(scores.target_dims) if dim not in query)
             if sorted(self.keys) == sorted(self.along):
                 break
         else:
             return False
         both = [dim for dim in query if dim in key]
-        self.inner = tuple(dim for dim in both if dim not in scores.after)
-        self.heads = tuple(i for i, dim in enumerate(scores.after) if dim in both)
+        self.inner = tuple(dim for dim in both if dim not in scores.target_dims)
+        self.heads = tuple(i for i, dim in enumerate(scores.target_dims) if dim in both)
         self.queries = tuple(
-            i for i, dim in enumerate(scores.after) if i not in (*self.keys, *self.heads)
+            i for i, dim in enumerate(scores.target_dims) if i not in (*self.keys, *self.heads)
         )
         self.outer = tuple(dim for dim in values if dim not in names)
         kept = {names[i] for i in (*self.heads, *self.queries)} | set(self.outer)
         return (
             bool(self.inner and self.keys and self.outer)
-            and {*query, *key} == {*scores.after, *self.inner}
+            and {*query, *key} == {*scores.target_dims, *self.inner}
             and set(values) == {names[i] for i in (*self.heads, *self.keys)} | set(self.outer)
             and set(out) == kept
         )
@@ -328,13 +332,9 @@ class _AttentionMatch:
     def step(self) -> UnboundInstruction:
         """Returns the whole chain as one step."""
         scores, last = self.scores, self.last
-        end = self._part(self.used[-1])
-        ids = [
-            *(
-                self._part(self.used[0]).inputs[_index(scores.args[i])]
-                for i in (self.turn, 1 - self.turn)
-            )
-        ]
+        end = self._part(self.matched_steps[-1])
+        inputs = self._part(self.matched_steps[0]).inputs
+        ids = [inputs[_index(scores.args[i])] for i in (self.turn, 1 - self.turn)]
         ids.append(end.inputs[_index(last.args[1 - self.weights])])
         masks, new = [], False
         causal = [masked.causal for masked in self.masks] == [(*self.queries, *self.keys)]
@@ -342,15 +342,16 @@ class _AttentionMatch:
             place = slice(len(ids), len(ids) + len(masked.part.inputs))
             masks.append(Mask(_code(masked), masked.hides, place))
             # the scores are among its inputs, but no mask that depends on them is fused
-            ids += [ids[0] if id == masked.on else id for id in masked.part.inputs]
-            new = new or any(isinstance(node, NEW) for node in masked.expr.walk())
+            ids += [ids[0] if id == masked.masked_value else id for id in masked.part.inputs]
+            new = new or any(isinstance(node, CREATING_NODES) for node in masked.expr.walk())
         places = (self.heads, self.queries, self.keys)
+        queries, keys = (scores.source_dims[i] for i in (self.turn, 1 - self.turn))
         run = attention_instruction(
-            (scores.before[self.turn], scores.before[1 - self.turn], last.before[1 - self.weights]),
-            _sorted(scores.after, places),
-            _sorted(last.before[self.weights], places),
+            (queries, keys, last.source_dims[1 - self.weights]),
+            _attention_dims(scores.target_dims, places),
+            _attention_dims(last.source_dims[self.weights], places),
             (self.inner, self.outer),
-            last.after,
+            last.target_dims,
             (*self.heads, *self.queries, *self.keys),
             self.scale,
             causal,
@@ -359,7 +360,9 @@ class _AttentionMatch:
         return UnboundInstruction(run, tuple(ids), end.outputs, new)
 
 
-def _sorted(dims: ex.Group, places: Sequence[Sequence[int]]) -> tuple[ex.Group, ex.Group, ex.Group]:
+def _attention_dims(
+    dims: ex.Group, places: Sequence[Sequence[int]]
+) -> tuple[ex.Group, ex.Group, ex.Group]:
     heads, queries, keys = (tuple(dims[i] for i in some) for some in places)
     return heads, queries, keys
 
@@ -369,7 +372,7 @@ def _index(expr: ex.TorchExpr) -> int:
     return expr.index
 
 
-def _code(masked: _Masked) -> Any:
+def _code(masked: _ChainMask) -> Any:
     assert masked.part.cell is not None
     return compile_expr(masked.expr, [len(array.shape) for array in masked.part.cell.site.inputs])
 
@@ -387,23 +390,25 @@ def _product(said: ex.TorchExpr | None) -> TypeGuard[ex.Contract]:
     )
 
 
-def _along(said: ex.TorchExpr, arg: ex.Arg, rank: int) -> tuple[int, ...]:
+def _softmax_dims(said: ex.TorchExpr, arg: ex.Arg, rank: int) -> tuple[int, ...]:
     """Returns the dimensions of a softmax, counted from the front; none if it is not one.
 
     Several dimensions are merged before and split after.
     """
-    inner, on = said, said.on if isinstance(said, ex.Method) else None
+    inner, on = said, said.operand if isinstance(said, ex.Method) else None
     groups: tuple[tuple[int, ...], ...] = tuple((i,) for i in range(rank))
-    if isinstance(said, ex.Rearrange) and isinstance(said.on, ex.Method):
-        inner = said.on
-        before = inner.on
-        if not isinstance(before, ex.Rearrange) or before.before != said.after:
+    if isinstance(said, ex.Rearrange) and isinstance(said.operand, ex.Method):
+        inner = said.operand
+        before = inner.operand
+        if not isinstance(before, ex.Rearrange) or before.source_dims != said.target_dims:
             return ()
-        if before.after != said.before or any(len(group) != 1 for group in before.before):
+        if before.target_dims != said.source_dims or any(
+            len(group) != 1 for group in before.source_dims
+        ):
             return ()
-        order = [dim for (dim,) in before.before]
-        groups = tuple(tuple(order.index(dim) for dim in group) for group in before.after)
-        on = before.on
+        order = [dim for (dim,) in before.source_dims]
+        groups = tuple(tuple(order.index(dim) for dim in group) for group in before.target_dims)
+        on = before.operand
     if not isinstance(inner, ex.Method) or inner.name != "softmax" or on != arg:
         return ()
     dim = inner.args[0] if len(inner.args) == 1 and not inner.kwargs else None

@@ -12,7 +12,7 @@ import torch
 from cachetools import LRUCache
 
 from ncd.circuit.circuit import Cell, Circuit
-from ncd.circuit.costs import BYTES, WHOLE, Cost, OpCost, cost_of, own_parameters
+from ncd.circuit.costs import BYTES, INTEGER_BYTES, Cost, OpCost, cost_of, own_parameters
 from ncd.circuit.elaborate import elaborate
 from ncd.errors import LimitError, MismatchError, NCDError
 from ncd.language.arguments import check_formats, check_names, check_seed, check_term
@@ -20,10 +20,10 @@ from ncd.language.axes import Array, Axis
 from ncd.language.number_formats import Formats
 from ncd.language.terms import Term, rewrite_axes
 from ncd.language.torch_code import Arg, Const, Contract, Size, Tuple
-from ncd.ops.opaque_call import CLOSED, ELSEWHERE, FOLDED
+from ncd.ops.opaque_call import CLOSED_SPACE, EXTERNAL_SPACE, FOLDED_SPACE
 from ncd.run.device import device as find_device
 from ncd.run.device import free_bytes
-from ncd.run.evaluate import NEW, TensorOptions, multiplied
+from ncd.run.evaluate import CREATING_NODES, TensorOptions, matrix_product
 from ncd.run.limits import Limits, check_free, checked_limits, weight
 from ncd.run.module import CircuitModule, with_recompute, with_rounding
 from ncd.run.program import expressions, part
@@ -44,16 +44,16 @@ def check_calls(circuit: Circuit) -> None:
     Raises ValuesEnd for a box that is only drawn.
     """
     for cell in circuit.cells:
-        if cell.op.torch_function.startswith(f"{CLOSED}."):
+        if cell.op.torch_function.startswith(f"{CLOSED_SPACE}."):
             name = cell.op.torch_function.split(".")[1]
             fact = f"values end here: {name} of torch is drawn, and not run"
             raise ValuesEnd(
                 fact, cure="ncd.from_torch on your own machine, which runs it"
             ).with_context(op=cell.op)
-        if cell.op.torch_function.startswith(f"{ELSEWHERE}."):
+        if cell.op.torch_function.startswith(f"{EXTERNAL_SPACE}."):
             fact = "values end here: it comes from another file, and only its shapes are known"
             raise ValuesEnd(fact, cure="its class in the text").with_context(op=cell.op)
-        if cell.op.torch_function.startswith(f"{FOLDED}."):
+        if cell.op.torch_function.startswith(f"{FOLDED_SPACE}."):
             fact = "values end here: it is folded, as the whole model is large"
             raise ValuesEnd(fact, cure="a last line with the name of its class").with_context(
                 op=cell.op
@@ -70,7 +70,7 @@ def check_calls(circuit: Circuit) -> None:
 @lru_cache(256)
 def _fault(cell: Cell) -> str:
     """Returns torch's message for a call on tensors without data; empty if it is right."""
-    given = [_empty(array) for array in cell.site.inputs]
+    given = [_meta_tensor(array) for array in cell.site.inputs]
     try:
         _check_functional(cell.op.torch_function)
         made = part(cell).run(given, None, TensorOptions(META, torch.float32))
@@ -92,7 +92,7 @@ def _check_functional(function: str) -> None:
         raise ValueError(f"{function} changes its inputs")
 
 
-def _empty(array: Array) -> torch.Tensor:
+def _meta_tensor(array: Array) -> torch.Tensor:
     kind = torch.float32 if array.below is None else torch.int64
     return torch.empty(array.shape, dtype=kind, device=META)
 
@@ -101,11 +101,13 @@ def _empty(array: Array) -> torch.Tensor:
 
 FLOAT32 = Formats()
 STEPS = 50_000  # of one run: a scan takes its body's once for each position
-SEARCHED = 200  # cells of a term for which a size that fits is looked for
-TRIED = 4  # axes that are tried then
-SAVED = 16 * NUMBER  # bytes of the numbers that a node of an expression keeps on its way
+MAX_SEARCHED_CELLS = 200  # cells of a term for which a size that fits is looked for
+MAX_TRIED_AXES = 4  # axes that are tried then
+NODE_BYTES = 16 * NUMBER  # bytes of the numbers that a node of an expression keeps on its way
 # The bytes of the last runs that keep every array: others of these terms need no more.
-_WATCHED: LRUCache[tuple[Term, Formats, str], tuple[int, int]] = LRUCache(256)  # with their threads
+_WATCHED_BYTES: LRUCache[tuple[Term, Formats, str], tuple[int, int]] = LRUCache(
+    256
+)  # with their threads
 _LOCK = Lock()
 
 
@@ -125,7 +127,7 @@ def peak(
     try:
         return predicted_peak(circuit.term, watched, formats, device).backward
     except (RuntimeError, TypeError, OverflowError):  # more numbers than torch can count
-        return _least(circuit)
+        return _lower_bound(circuit)
 
 
 def check_run(
@@ -149,7 +151,7 @@ def check_run(
         _check_steps(circuit)
         _check(circuit, cost, limits, watched, formats, device)
     except LimitError as error:
-        search = suggest and len(circuit.cells) <= SEARCHED
+        search = suggest and len(circuit.cells) <= MAX_SEARCHED_CELLS
         error.cure = (_nearest(circuit, limits, watched) if search else "") or error.cure
         raise
     return cost
@@ -158,14 +160,14 @@ def check_run(
 def check_room(circuit: Circuit, device: str, formats: Formats = FLOAT32) -> None:
     """Raises LimitError if a device has less memory left than a run needs."""
     free = free_bytes(device)
-    if free is None or (formats.is_float32 and _bound(circuit, device) <= free):
+    if free is None or (formats.is_float32 and _upper_bound(circuit, device) <= free):
         return
-    large = len(circuit.cells) > SEARCHED
-    need = _least(circuit) if large else peak(circuit, formats=formats, device=device)
+    large = len(circuit.cells) > MAX_SEARCHED_CELLS
+    need = _lower_bound(circuit) if large else peak(circuit, formats=formats, device=device)
     check_free(need, device)
 
 
-def _bound(circuit: Circuit, device: str) -> int:
+def _upper_bound(circuit: Circuit, device: str) -> int:
     """Returns an upper bound of :func:`peak` on a device, by arithmetic alone."""
     most = peak_bound(circuit)
     return most if torch.device(device).type != "cuda" else 2 * most + LIBRARIES
@@ -176,7 +178,7 @@ def fits(circuit: Circuit, limits: Limits | None = None, *, watched: bool = Fals
     limits = checked_limits(limits)
     if _steps(circuit) > STEPS or cost_of(circuit).flops > limits.flops:
         return False
-    if _least(circuit) > limits.bytes:
+    if _lower_bound(circuit) > limits.bytes:
         return False
     return peak_bound(circuit) <= limits.bytes or peak(circuit, watched=watched) <= limits.bytes
 
@@ -189,26 +191,26 @@ def _check(
     circuit: Circuit, cost: Cost, limits: Limits, watched: bool, formats: Formats, device: str
 ) -> None:
     if cost.flops > limits.flops:
-        raise _over(circuit, cost, cost.flops, "floating-point operations", limits.flops)
-    if formats.is_float32 and _bound(circuit, device) <= limits.bytes:
+        raise _limit_error(circuit, cost, cost.flops, "floating-point operations", limits.flops)
+    if formats.is_float32 and _upper_bound(circuit, device) <= limits.bytes:
         return
-    large = len(circuit.cells) > SEARCHED  # their peak takes seconds to find
-    if large and (least := _least(circuit)) > limits.bytes:
-        raise _over(circuit, cost, least, "bytes of memory", limits.bytes, "at least ")
+    large = len(circuit.cells) > MAX_SEARCHED_CELLS  # their peak takes seconds to find
+    if large and (least := _lower_bound(circuit)) > limits.bytes:
+        raise _limit_error(circuit, cost, least, "bytes of memory", limits.bytes, "at least ")
     key, threads = (circuit.term, formats, device), torch.get_num_threads()
     with _LOCK:
-        held, most = _WATCHED.get(key, (0, 0))
+        held, most = _WATCHED_BYTES.get(key, (0, 0))
     if held >= threads and most <= limits.bytes:
         return
     need = peak(circuit, watched=watched, formats=formats, device=device)
     if need > limits.bytes:
-        raise _over(circuit, cost, need, "bytes of memory", limits.bytes)
+        raise _limit_error(circuit, cost, need, "bytes of memory", limits.bytes)
     if watched:
         with _LOCK:
-            _WATCHED[key] = threads, need
+            _WATCHED_BYTES[key] = threads, need
 
 
-def _over(
+def _limit_error(
     circuit: Circuit, cost: Cost, need: int, unit: str, limit: int, bound: str = ""
 ) -> LimitError:
     memory = "bytes" in unit
@@ -244,7 +246,7 @@ def _check_steps(circuit: Circuit) -> None:
 # --- arithmetic that needs no run ----------------------------------------------------------------
 
 
-def _least(circuit: Circuit) -> int:
+def _lower_bound(circuit: Circuit) -> int:
     """Returns a lower bound: weights and inputs, and their gradients."""
     given = sum(weight(value.array) for value in circuit.inputs)
     return 2 * (_weights(circuit) + given)
@@ -277,7 +279,7 @@ def peak_bound(circuit: Circuit, batch: int = 1) -> int:
 @lru_cache(maxsize=256)
 def _peak_bound(term: Term, batch: int) -> int:
     circuit = elaborate(term)
-    made = sum(cell.run_count * cell.memoised("left", _left) for cell in circuit.cells)
+    made = sum(cell.run_count * cell.memoised("left", _cell_bytes_bound) for cell in circuit.cells)
     ends = sum(weight(value.array) for value in (*circuit.inputs, *circuit.outputs))
     scratch = "scratch", torch.get_num_threads(), batch
     scratches = partial(most_kernel_bytes, batch=batch)
@@ -286,18 +288,18 @@ def _peak_bound(term: Term, batch: int) -> int:
     return batch * (made + 4 * ends) + 3 * _weights(circuit) + beside
 
 
-def _left(cell: Cell) -> int:
+def _cell_bytes_bound(cell: Cell) -> int:
     site, said = cell.site, [node for expr in expressions(cell) for node in expr.walk()]
     own = () if cell.layer is not None else (i.array for i in cell.initial_values.values())
     arrays = (*site.inputs, *site.outputs, *own)  # a layer reads its weights where they are
     largest = max(array.numel for array in arrays) if arrays else 1
     for node in said:
-        if isinstance(node, Contract) and multiplied(node) is None:
-            dims = {dim for group in node.before for dim in group}
+        if isinstance(node, Contract) and matrix_product(node) is None:
+            dims = {dim for group in node.source_dims for dim in group}
             largest = max(largest, prod(dim.size for dim in dims))
     nodes = 1 + sum(not isinstance(node, Arg | Const | Size | Tuple) for node in said)
-    whole = any(array.below for array in arrays) or any(isinstance(n, NEW) for n in said)
-    return nodes * (4 * largest * (WHOLE if whole else BYTES) + SAVED)
+    whole = any(array.below for array in arrays) or any(isinstance(n, CREATING_NODES) for n in said)
+    return nodes * (4 * largest * (INTEGER_BYTES if whole else BYTES) + NODE_BYTES)
 
 
 # --- what would fit ------------------------------------------------------------------------------
@@ -328,7 +330,7 @@ def _nearest(circuit: Circuit, limits: Limits, watched: bool) -> str:
     for cell in circuit.cells:
         axes |= cell.site.axes_by_name
     plain = [axis for axis in axes.values() if isinstance(axis.size, int)]
-    for axis in sorted(plain, key=lambda axis: -axis.numel)[:TRIED]:
+    for axis in sorted(plain, key=lambda axis: -axis.numel)[:MAX_TRIED_AXES]:
         size = nearest_fit(partial(_fits, circuit.term, axis.name, limits, watched), axis.numel)
         if size is not None:
             return f"{axis.name} = {size}"

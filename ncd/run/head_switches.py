@@ -58,7 +58,7 @@ class AttentionCells:
         moved = found.permute(*range(lead), *(lead + i for i in order))
         return moved.reshape(*found.shape[:lead], *sizes)
 
-    def without(self, off: Collection[int], made: Tensor) -> Tensor:
+    def without_heads(self, off: Collection[int], made: Tensor) -> Tensor:
         """Returns the product with zeros for some heads.
 
         ``made`` may have batch axes in front.
@@ -127,6 +127,6 @@ def disable_heads(circuit: Circuit, heads: Collection[Head]) -> Watch:
     ) -> tuple[Tensor, ...] | None:
         found = known.get(cell.id)
         numbers = off.get(found.softmax.id) if found is not None else None
-        return (found.without(numbers, made[0]),) if found is not None and numbers else None
+        return (found.without_heads(numbers, made[0]),) if found is not None and numbers else None
 
     return watch

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 
 from ncd.circuit.circuit import Circuit
-from ncd.circuit.costs import BYTES, WHOLE, cost_of
+from ncd.circuit.costs import BYTES, INTEGER_BYTES, cost_of
 from ncd.circuit.elaborate import elaborate, require_sizes
 from ncd.errors import LimitError, ParseError, short_repr
 from ncd.language.axes import Array
@@ -81,7 +81,7 @@ def number(name: str, default: int) -> int:
 
 def weight(array: Array) -> int:
     """Returns the bytes of an array."""
-    return array.numel * (BYTES if array.below is None else WHOLE)
+    return array.numel * (BYTES if array.below is None else INTEGER_BYTES)
 
 
 def operations(circuit: Circuit) -> int:

@@ -16,7 +16,7 @@ from ncd.language.terms import Term
 from ncd.run.device import Timer, synchronise
 from ncd.run.guard import compile, peak
 from ncd.run.module import CircuitModule, trace
-from ncd.run.run_memory import measured_peak, summed
+from ncd.run.run_memory import measured_peak, scalar_of_outputs
 from ncd.run.seeding import example_inputs
 
 Call = Callable[[], object]
@@ -113,7 +113,7 @@ def one_run(term: Term, seed: int, device: str) -> dict[str, Any]:
     inputs = _leaves(example_inputs(term, seed, device))
     measured = measured_peak(module, inputs)
     outputs = trace(module, *inputs).outputs
-    wanted, total = wanted_by(module, inputs), summed(outputs)
+    wanted, total = wanted_by(module, inputs), scalar_of_outputs(outputs)
     grads = torch.autograd.grad(total, wanted, allow_unused=True) if total.requires_grad else ()
     shown = [
         {
@@ -157,7 +157,7 @@ def backward_call(module: nn.Module, inputs: tuple[Tensor, ...]) -> Call:
     wanted = wanted_by(module, inputs)
 
     def call() -> object:
-        total = summed(module(*inputs))
+        total = scalar_of_outputs(module(*inputs))
         if not total.requires_grad:
             return total
         return torch.autograd.grad(total, wanted, allow_unused=True)

@@ -177,11 +177,11 @@ def rounded(x: Tensor, name: str, over: tuple[int, ...] = (-1,)) -> Tensor:
         bounded = x.clamp(-LARGEST, LARGEST) if name == "float8" else x
         near = bounded.detach().to(FLOATS[name]).to(x.dtype)
     else:
-        near = _whole(x.detach(), BITS[name], over)
+        near = _quantise(x.detach(), BITS[name], over)
     return x + (near - x).detach() if x.requires_grad and torch.is_grad_enabled() else near
 
 
-def _whole(x: Tensor, bits: int, over: tuple[int, ...]) -> Tensor:
+def _quantise(x: Tensor, bits: int, over: tuple[int, ...]) -> Tensor:
     """Returns the nearest multiples of a scale, of which the largest number is the last."""
     last = 2 ** (bits - 1) - 1
     sizes = x.abs()
@@ -266,16 +266,16 @@ class CircuitModule(nn.Module):
         """
         self.circuit, self.term = circuit, circuit.term
         now = (True,) if lazily else (True, False)
-        self._programs: dict[bool, Program] = {plain: self._planned(plain) for plain in now}
+        self._programs: dict[bool, Program] = {plain: self._plan_program(plain) for plain in now}
         self._shapes = [(array.shape, array.below is None) for array in self.term.dom]
 
     def _program(self, plain: bool) -> Program:
         """Returns the program that makes every array, or the one with fused attention."""
         if plain not in self._programs:
-            self._programs[plain] = self._planned(plain)
+            self._programs[plain] = self._plan_program(plain)
         return self._programs[plain]
 
-    def _planned(self, plain: bool) -> Program:
+    def _plan_program(self, plain: bool) -> Program:
         if self.recompute:  # fused attention would hide the ops of a block
             wanted = segments(self.circuit, self.recompute)
             return plan(self.circuit, lambda parts, circuit: group_segments(parts, circuit, wanted))
@@ -296,7 +296,7 @@ class CircuitModule(nn.Module):
             kind = None if first.array.below is None else torch.int64
             device = "meta" if seed is None else "cpu"
             empty = torch.empty(first.array.shape, dtype=kind, device=device)
-            if first.learned:
+            if first.is_learned:
                 home.register_parameter(cell.name, nn.Parameter(empty))
             else:
                 home.register_buffer(cell.name, empty)
@@ -337,17 +337,17 @@ class CircuitModule(nn.Module):
         attention runs as one function. With ``only`` it runs what these arrays depend on, which
         ``keep`` then has, and returns nothing.
         """
-        inputs = self._checked(inputs)
+        inputs = self._check_inputs(inputs)
         if not self.formats.is_float32:
             inputs, watch = (
                 rounded_inputs(inputs, self.formats),
                 rounding_watch(self.formats, watch),
             )
-        plain = keep is not None or watch is not None or _transformed()
+        plain = keep is not None or watch is not None or _is_transforming()
         program = self._program(plain)
         if only is not None:
             program = steps_leading_to(program, only)
-        like = self._alike(inputs) if program.new else _ANY
+        like = self._alike(inputs) if program.creates_tensors else _DEFAULT_OPTIONS
         return execute(program, inputs, RunContext(self, like, keep, watch))
 
     def _alike(self, inputs: Sequence[Tensor]) -> TensorOptions:
@@ -358,9 +358,9 @@ class CircuitModule(nn.Module):
         for x in (*self.parameters(), *self.buffers()):
             if x.is_floating_point():
                 return TensorOptions(inputs[0].device if inputs else x.device, x.dtype)
-        return _ANY
+        return _DEFAULT_OPTIONS
 
-    def _checked(self, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    def _check_inputs(self, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """Returns the inputs, whole numbers as int64; raises MismatchError for a wrong one."""
         seen = [(getattr(x, "shape", None), is_real_tensor(x)) for x in inputs]
         # with no batch in front, as mostly, all is well; a graph for all batches must not ask that
@@ -387,10 +387,10 @@ class CircuitModule(nn.Module):
         return twin
 
 
-_ANY = TensorOptions(torch.device("cpu"), torch.float32)
+_DEFAULT_OPTIONS = TensorOptions(torch.device("cpu"), torch.float32)
 
 
-def _transformed() -> bool:
+def _is_transforming() -> bool:
     """Returns whether torch is in forward-mode differentiation, vmap or similar."""
     if torch.compiler.is_compiling():
         return False

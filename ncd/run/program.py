@@ -13,7 +13,14 @@ from torch.utils.checkpoint import checkpoint
 
 from ncd.circuit.circuit import Cell, Circuit, Loop
 from ncd.language.torch_code import TorchExpr
-from ncd.run.evaluate import NEW, Code, TensorOptions, compile_expr, compile_exprs, over_batches
+from ncd.run.evaluate import (
+    CREATING_NODES,
+    Code,
+    TensorOptions,
+    compile_expr,
+    compile_exprs,
+    over_batches,
+)
 from ncd.run.seeding import same_draws
 
 # --- Programs: circuits ready to run, with cells in order and values in slots freed in time
@@ -65,13 +72,14 @@ class RecomputeInstruction:
 
 @dataclass(frozen=True)
 class Program:
-    """Steps in order; ``ids`` names the value of each slot, ``new`` says if any makes a tensor."""
+    """Steps in order; ``ids`` names the value of each slot, ``creates_tensors`` says if "
+    "any makes a tensor."""
 
     ids: tuple[str, ...]
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     steps: tuple[Instruction | ScanInstruction | RecomputeInstruction, ...]
-    new: bool
+    creates_tensors: bool
 
 
 class RunContext(NamedTuple):
@@ -117,10 +125,10 @@ def expressions(cell: Cell) -> tuple[TorchExpr, ...]:
 def part(cell: Cell) -> UnboundInstruction:
     """Returns a cell as a step without slots."""
     ins, outs = (tuple([value.id for value in end]) for end in (cell.inputs, cell.outputs))
-    return cell.memoised("part", _coded)._replace(inputs=ins, outputs=outs, cell=cell)
+    return cell.memoised("part", _unbound_instruction)._replace(inputs=ins, outputs=outs, cell=cell)
 
 
-def _coded(cell: Cell) -> UnboundInstruction:
+def _unbound_instruction(cell: Cell) -> UnboundInstruction:
     """Returns an op on its site as a step, of no values yet."""
     ranks = tuple(len(array.shape) for array in cell.site.inputs)
     said, layer, every = cell.torch_code, cell.layer, expressions(cell)
@@ -131,7 +139,9 @@ def _coded(cell: Cell) -> UnboundInstruction:
         over_batches(run, ranks) if cell.op.torch_function else run,
         inputs=(),
         outputs=(),
-        creates_tensor=any(isinstance(node, NEW) for expr in every for node in expr.walk()),
+        creates_tensor=any(
+            isinstance(node, CREATING_NODES) for expr in every for node in expr.walk()
+        ),
         alone=alone and len(cell.outputs) == 1,
         expressions=every,
     )
@@ -175,7 +185,8 @@ def _program(parts: Parts, inputs: Ids, outputs: Ids, change: Change | None) -> 
         tuple(slots[id] for id in inputs),
         tuple(slots[id] for id in outputs),
         tuple(reversed(steps)),
-        new or any(step.body.new for step in steps if not isinstance(step, Instruction)),
+        new
+        or any(step.body.creates_tensors for step in steps if not isinstance(step, Instruction)),
     )
 
 
@@ -237,9 +248,9 @@ def execute(program: Program, inputs: Iterable[Tensor], run: RunContext) -> tupl
         if isinstance(step, ScanInstruction):
             made: Sequence[Tensor] = scan(step, given, run)
         elif isinstance(step, RecomputeInstruction):
-            made = recomputed(step, given, run)
+            made = run_segment(step, given, run)
         else:
-            found = step.kernel(given, _own(step, run.module), run.like)
+            found = step.kernel(given, _current_layer(step, run.module), run.like)
             made = (found,) if step.single_output else found
             if watch is not None and step.cell is not None:
                 made = watch(step.cell, tuple(given), tuple(made)) or made
@@ -254,7 +265,7 @@ def execute(program: Program, inputs: Iterable[Tensor], run: RunContext) -> tupl
     return tuple([values[slot] for slot in program.outputs])
 
 
-def recomputed(
+def run_segment(
     step: RecomputeInstruction, given: Sequence[Tensor], run: RunContext
 ) -> tuple[Tensor, ...]:
     """Runs a segment; of its arrays only those that it takes are saved for the backward pass."""
@@ -269,7 +280,7 @@ def recomputed(
     return made
 
 
-def _own(step: Instruction, module: Any) -> Any:
+def _current_layer(step: Instruction, module: Any) -> Any:
     """Returns the current layer or parameter of a step, which may have been replaced."""
     for name in step.path:
         module = module._modules[name]

@@ -17,7 +17,7 @@ def choices(circuit: Circuit) -> tuple[Fence, ...]:
 
     A block inside a scan is not among them, as the scan runs as a whole.
     """
-    later = {f.id for loop in circuit.loops for body in loop.bodies[1:] for f in inside(body)}
+    later = {f.id for loop in circuit.loops for body in loop.bodies[1:] for f in all_fences(body)}
     return tuple(f for f in circuit.fences if f.id not in later and any(_members(circuit, f)))
 
 
@@ -43,7 +43,7 @@ def segments(circuit: Circuit, names: Collection[str]) -> tuple[frozenset[str], 
             for part in _members(circuit, every[id])
         ] or layers(circuit, name)
         if not parts:
-            raise unknown_name_error("block", name, _known(circuit), where="recompute")
+            raise unknown_name_error("block", name, _block_names(circuit), where="recompute")
         for part in parts:
             shared = [one for one in found if one & part]
             found = [one for one in found if not one & part] + [part.union(*shared)]
@@ -68,7 +68,7 @@ def layers(circuit: Circuit, name: str) -> list[frozenset[str]]:
     return [segment for part in parts if (segment := frozenset[str]().union(*part))]
 
 
-def _known(circuit: Circuit) -> dict[str, None]:
+def _block_names(circuit: Circuit) -> dict[str, None]:
     """Returns the names that stand for blocks, and for the first layer of each repetition."""
     blocks = [f for f in choices(circuit) if f.title.strip() or f.repeats]
     titles = [f.title if f.title.strip() else f.id for f in blocks]
@@ -76,7 +76,7 @@ def _known(circuit: Circuit) -> dict[str, None]:
     return dict.fromkeys([*titles, *layers])
 
 
-def inside(circuit: Circuit) -> Iterator[Fence]:
+def all_fences(circuit: Circuit) -> Iterator[Fence]:
     """Yields the fences of a circuit and of the loops in it."""
     yield from circuit.own_fences
     for loop in circuit.loops:
@@ -104,7 +104,7 @@ def _alike(circuit: Circuit) -> dict[str, tuple[str, ...]]:
     """Returns for each block of a first body the blocks at its place in all bodies."""
     found: dict[str, tuple[str, ...]] = {}
     for loop in reversed(circuit.loops):  # inner ones first
-        bodies = [[fence.id for fence in inside(body)] for body in loop.bodies]
+        bodies = [[fence.id for fence in all_fences(body)] for body in loop.bodies]
         for same in zip(*bodies, strict=False):
             more = [id for one in same for id in found.get(one, (one,))]
             found[same[0]] = tuple(dict.fromkeys(more))
@@ -130,7 +130,7 @@ def group_segments(parts: Parts, circuit: Circuit, wanted: Collection[frozenset[
         else own[0]
         for key, own in groups.items()
     ]
-    return _ordered(items, {value.id for value in circuit.inputs})
+    return _dependency_order(items, {value.id for value in circuit.inputs})
 
 
 def _id(part: UnboundInstruction | Segment) -> str:
@@ -146,7 +146,7 @@ def _segment(parts: Parts, needed: set[str]) -> Segment:
     return Segment(tuple(parts), inputs, tuple(id for id in made if id in needed))
 
 
-def _ordered(items: Parts, ready: set[str]) -> Parts:
+def _dependency_order(items: Parts, ready: set[str]) -> Parts:
     """Returns the steps in an order in which each comes after those that it needs."""
     waiting = list(items)
     found: list[UnboundInstruction | Loop | Segment] = []

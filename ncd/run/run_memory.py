@@ -33,7 +33,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from ncd.circuit.circuit import Cell
-from ncd.circuit.costs import BYTES, WHOLE
+from ncd.circuit.costs import BYTES, INTEGER_BYTES
 from ncd.circuit.elaborate import elaborate
 from ncd.language.axes import Array
 from ncd.language.number_formats import Formats
@@ -44,11 +44,13 @@ from ncd.run.module import CircuitModule
 
 VECTORS = {"AVX512": 16, "AVX2": 8}  # numbers in a vector of the processor
 LANES = VECTORS.get(torch.backends.cpu.get_cpu_capability(), 0)  # 0: none that oneDNN is fast with
-FEW = 4  # channels below which it leaves an input as it is
-SMALL = 1000  # bytes that every convolution keeps beside its copies
+FEW_CHANNELS = 4  # channels below which it leaves an input as it is
+CONVOLUTION_BYTES = 1000  # bytes that every convolution keeps beside its copies
 TABLES = 26_000  # bytes of the same where the gradient of a weight is made
-STRIDED = 60_000  # bytes that each thread keeps where windows are apart
-APART = 1500  # bytes for each place of a window, where each channel has a window of its own
+STRIDED_THREAD_BYTES = 60_000  # bytes that each thread keeps where windows are apart
+GROUPED_WINDOW_BYTES = (
+    1500  # bytes for each place of a window, where each channel has a window of its own
+)
 ROWS = 8  # rows of a picture that each thread keeps then
 
 
@@ -75,11 +77,11 @@ class ConvolutionScratch:
         (_, channels, *wide), (_, deep, *narrow) = shapes
         sides, self.window = weight.shape[2:], prod(weight.shape[2:])
         self.columns = channels * self.window * prod(narrow) * BYTES
-        self.wide, self.narrow = (_filled(shape) for shape in shapes)
+        self.wide, self.narrow = (_padded_bytes(shape) for shape in shapes)
         self.weight = _weights(channels, deep, setting[-1]) * self.window * BYTES
-        self.apart = APART * self.window if setting[-1] > 1 else 0
+        self.apart = GROUPED_WINDOW_BYTES * self.window if setting[-1] > 1 else 0
         self.taken, self.kernel = self.wide, self.weight  # where nothing is summed into the wide
-        if channels < FEW and self.window > 1 and not self.transposed:
+        if channels < FEW_CHANNELS and self.window > 1 and not self.transposed:
             self.taken = prod(shapes[0]) * BYTES
             self.kernel = channels * _lanes(deep) * self.window * BYTES
         beyond = (side > min(ends) for side, *ends in zip(sides, wide, narrow, strict=True))
@@ -91,19 +93,26 @@ class ConvolutionScratch:
             around = [n + 2 * (side - 1) for n, side in zip(narrow, sides, strict=True)]
             each = _lanes(deep) * prod(around) + ROWS * _lanes(channels) * wide[-1]
             each += _lanes(channels) * _lanes(deep) if self.window == 1 else 0
-            self.tables = self.threads * (each * BYTES + STRIDED)
+            self.tables = self.threads * (each * BYTES + STRIDED_THREAD_BYTES)
             self.picked = self.threads * _lanes(channels) * prod(narrow) * BYTES
 
-    def gathered(self) -> int:
+    def gather_bytes(self) -> int:
         """Returns the bytes held while computing narrow images from wide ones."""
-        return self.taken + self.narrow + self.kernel + self.picked + self.multiplied + SMALL
+        return (
+            self.taken
+            + self.narrow
+            + self.kernel
+            + self.picked
+            + self.multiplied
+            + CONVOLUTION_BYTES
+        )
 
-    def scattered(self) -> int:
+    def scatter_bytes(self) -> int:
         """Returns the bytes held while computing wide images from narrow ones, by summation."""
         beside = (self.wide if self.transposed else 0) + self.tables
-        return self.wide + self.narrow + self.weight + beside + self.multiplied + SMALL
+        return self.wide + self.narrow + self.weight + beside + self.multiplied + CONVOLUTION_BYTES
 
-    def summed(self) -> int:
+    def weight_gradient_bytes(self) -> int:
         """Returns the bytes held for the gradient of the weights; each thread sums its own part."""
         parts = self.kernel + (self.weight if self.multiplied else 0)
         parts += 4 * self.weight if self.odd else 0
@@ -118,8 +127,8 @@ def forward(x: Tensor, weight: Tensor, setting: Sequence[Any], made: Tensor) -> 
         again = own.transposed and (own.window == 1 or x.dim() == 5)
         return own.columns + again * own.result
     if own.transposed:
-        return max(own.scattered() - own.result, 2 * own.wide)
-    return max(own.gathered() - own.result, own.narrow)
+        return max(own.scatter_bytes() - own.result, 2 * own.wide)
+    return max(own.gather_bytes() - own.result, own.narrow)
 
 
 def backward(
@@ -134,9 +143,14 @@ def backward(
         channels, *places = gradient.shape[1:]
         return own.columns + (3 * channels + prod(places)) * BYTES
     given, *others = [0 if grad is None else grad.numel() * BYTES for grad in made]
-    first = own.gathered() if own.transposed else own.scattered()
+    first = own.gather_bytes() if own.transposed else own.scatter_bytes()
     again = own.wide * (2 if own.picked else 1)  # copies of what it gives
-    return max(first - given - sum(others), again, own.summed() - sum(others), own.weight + SMALL)
+    return max(
+        first - given - sum(others),
+        again,
+        own.weight_gradient_bytes() - sum(others),
+        own.weight + CONVOLUTION_BYTES,
+    )
 
 
 def most_convolution_bytes(
@@ -156,7 +170,9 @@ def most_convolution_bytes(
     stacks = pictures * sum(map(operator.mul, filled, places))
     each = (10 * narrow * window + ROWS * max(places)) * max(filled) + 6 * weight
     threads = torch.get_num_threads()
-    return (4 * stacks + 4 * weight + threads * each) * BYTES + threads * STRIDED + TABLES
+    return (
+        (4 * stacks + 4 * weight + threads * each) * BYTES + threads * STRIDED_THREAD_BYTES + TABLES
+    )
 
 
 def _lanes(channels: int) -> int:
@@ -171,7 +187,7 @@ def _weights(channels: int, deep: int, groups: int) -> int:
     return groups * _lanes(channels // groups) * _lanes(deep // groups)
 
 
-def _filled(shape: Sequence[int]) -> int:
+def _padded_bytes(shape: Sequence[int]) -> int:
     """Returns the bytes of a stack of images whose channels are padded to whole vectors."""
     return prod((shape[0], _lanes(shape[1]), *shape[2:])) * BYTES
 
@@ -229,7 +245,7 @@ def size_of(x: Tensor) -> int:
     return x.numel() * x.element_size()
 
 
-def _plain(*places: int) -> Rule:
+def _copy_rule(*places: int) -> Rule:
     """Returns a rule for kernels that copy these arguments unless they are contiguous."""
     return lambda args, made: sum(
         0 if args[i].is_contiguous() else size_of(args[i]) for i in places
@@ -251,16 +267,16 @@ def _dense(*places: int) -> Rule:
 
 def _layer_norm_backward(args: Sequence[Any], made: Any) -> int:
     """Returns the bytes of each thread's sums for the gradients of scale and shift."""
-    return 2 * torch.get_num_threads() * prod(args[2]) * BYTES + _plain(0, 1)(args, made)
+    return 2 * torch.get_num_threads() * prod(args[2]) * BYTES + _copy_rule(0, 1)(args, made)
 
 
 def _batch_norm(args: Sequence[Any], made: Any) -> int:
-    return 16 * args[0].shape[1] + _plain(0)(args, made)
+    return 16 * args[0].shape[1] + _copy_rule(0)(args, made)
 
 
 def _batch_norm_backward(args: Sequence[Any], made: Any) -> int:
     """Returns the bytes of the gradient before it is centred."""
-    return size_of(args[1]) + 16 * args[1].shape[1] + _plain(0, 1)(args, made)
+    return size_of(args[1]) + 16 * args[1].shape[1] + _copy_rule(0, 1)(args, made)
 
 
 # --- attention ------------------------------------------------------------------------------------
@@ -293,13 +309,13 @@ def _cpu_attention_backward(args: Sequence[Any], made: Any) -> int:
 
 def _cpu_convolution(args: Sequence[Any], made: Any) -> int:
     own = forward(args[0], args[1], args[3:], made)
-    return own + _plain(0)(args, made)
+    return own + _copy_rule(0)(args, made)
 
 
 def _convolution_backward(args: Sequence[Any], made: Any) -> int:
     gradient, x, weight, _, *setting = args[:10]
     own = backward(gradient, x, weight, setting, made)
-    return own + _plain(0, 1)(args, made)
+    return own + _copy_rule(0, 1)(args, made)
 
 
 def most_kernel_bytes(cell: Cell, batch: int = 1) -> int:
@@ -310,7 +326,7 @@ def most_kernel_bytes(cell: Cell, batch: int = 1) -> int:
         *site.outputs,
         *(initial.array for initial in cell.initial_values.values()),
     ]
-    copies = 3 * WHOLE * batch * max((array.numel for array in arrays), default=1)
+    copies = 3 * INTEGER_BYTES * batch * max((array.numel for array in arrays), default=1)
     longest = max((axis.numel for array in arrays for axis in array), default=1)
     tile = SPLITS[0][1] * (2 * KEYS + 2 + longest)
     weights = sum(initial.array.numel for initial in cell.initial_values.values())
@@ -329,15 +345,15 @@ def most_kernel_bytes(cell: Cell, batch: int = 1) -> int:
 SUM_FUNCTIONS = (aten.sum.default, aten.sum.dim_IntList, aten.mean.default, aten.mean.dim)
 CHOICES = (aten.where.self, aten.masked_fill.Scalar)
 CPU_RULES: Mapping[Any, Rule] = {
-    aten._softmax.default: _plain(0),
+    aten._softmax.default: _copy_rule(0),
     aten._safe_softmax.default: lambda args, made: 2 * made.numel(),  # where rows are hidden
-    aten._softmax_backward_data.default: _plain(0, 1),
-    aten.native_layer_norm.default: _plain(0),
+    aten._softmax_backward_data.default: _copy_rule(0, 1),
+    aten.native_layer_norm.default: _copy_rule(0),
     aten.native_layer_norm_backward.default: _layer_norm_backward,
     aten.native_batch_norm.default: _batch_norm,
     aten.native_batch_norm_backward.default: _batch_norm_backward,
-    aten.embedding_dense_backward.default: _plain(0),
-    aten.index_select.default: _plain(0),
+    aten.embedding_dense_backward.default: _copy_rule(0),
+    aten.index_select.default: _copy_rule(0),
     aten.unfold_backward.default: lambda args, made: 8 * made.shape[args[2]],
     aten.mm.default: _dense(0, 1),
     aten.bmm.default: _dense(0, 1),
@@ -351,23 +367,27 @@ CPU_RULES: Mapping[Any, Rule] = {
 # --- The memory that torch takes on a GPU beside the arrays: kernels' own, blocks, libraries
 
 BLOCK = 512  # bytes: every array takes whole blocks
-LARGE = 1 << 20  # bytes of an array from which up to so many more stay unused beside it
+LARGE_ARRAY_BYTES = 1 << 20  # bytes of an array from which up to so many more stay unused beside it
 # cuBLAS keeps 32 MiB for each thread that multiplies, on a Hopper GPU, and cuBLASLt 1 MiB: for the
 # thread that runs forward, and for torch's own that runs backward.
 LIBRARIES = 2 * 33 * (1 << 20)
-ALIGNED = 4  # the fused kernel of attention wants a multiple of so many features, in float32
-SORTED = 64  # bytes of an index that is sorted: copies of it, of its place, and the sort's own
+FEATURE_MULTIPLE = (
+    4  # the fused kernel of attention wants a multiple of so many features, in float32
+)
+SORTED_INDEX_BYTES = (
+    64  # bytes of an index that is sorted: copies of it, of its place, and the sort's own
+)
 GPU_SUM_BLOCKS = 64  # partial sums of a gradient over rows
 
 
-def held(size: int) -> int:
+def allocated_bytes(size: int) -> int:
     """Returns the most bytes that the allocator takes for an array.
 
-    >>> held(4), held(2 << 20) - (2 << 20)
+    >>> allocated_bytes(4), allocated_bytes(2 << 20) - (2 << 20)
     (512, 1048576)
     """
     whole = -(-size // BLOCK) * BLOCK
-    return whole + LARGE if size > LARGE else whole
+    return whole + LARGE_ARRAY_BYTES if size > LARGE_ARRAY_BYTES else whole
 
 
 def gpu_scratch_bytes(func: Any, args: Sequence[Any], made: Any) -> int:
@@ -378,21 +398,21 @@ def gpu_scratch_bytes(func: Any, args: Sequence[Any], made: Any) -> int:
     512
     """
     rule = GPU_RULES.get(func)
-    return held(rule(args, made) if rule else cpu_scratch_bytes(func, args, made))
+    return allocated_bytes(rule(args, made) if rule else cpu_scratch_bytes(func, args, made))
 
 
-def kept(func: Any, args: Sequence[Any]) -> int:
+def saved_kernel_bytes(func: Any, args: Sequence[Any]) -> int:
     """Returns the bytes that a kernel keeps for the backward pass, beside its results.
 
     Attention over other numbers of features is done in plain steps on a GPU.
     """
     plain = func == aten._scaled_dot_product_flash_attention_for_cpu.default and _plain_steps(args)
-    return 3 * held(_scores(*args[:2])) if plain else 0
+    return 3 * allocated_bytes(_scores(*args[:2])) if plain else 0
 
 
 def _plain_steps(arrays: Sequence[Any]) -> bool:
     """Returns whether torch has no fused kernel for this query, key and value."""
-    return any(x.shape[-1] % ALIGNED for x in arrays[:3])
+    return any(x.shape[-1] % FEATURE_MULTIPLE for x in arrays[:3])
 
 
 def _scores(query: Any, key: Any) -> int:
@@ -402,19 +422,19 @@ def _scores(query: Any, key: Any) -> int:
 def _gpu_attention(args: Sequence[Any], made: Any) -> int:
     """Returns the bytes of the scores where they are made, else of a log-sum for each query."""
     if _plain_steps(args):
-        return 2 * held(_scores(*args[:2]))
+        return 2 * allocated_bytes(_scores(*args[:2]))
     return prod(args[0].shape[:-1]) * args[0].element_size()
 
 
 def _gpu_attention_backward(args: Sequence[Any], made: Any) -> int:
     """Returns the bytes of the scores' gradients, or of copies of all that the kernel reads."""
-    own = sum(held(size_of(x)) for x in args[:5])
-    return own + (3 * held(_scores(*args[1:3])) if _plain_steps(args[1:4]) else 0)
+    own = sum(allocated_bytes(size_of(x)) for x in args[:5])
+    return own + (3 * allocated_bytes(_scores(*args[1:3])) if _plain_steps(args[1:4]) else 0)
 
 
 def _softmax_backward(args: Sequence[Any], made: Any) -> int:
     """Returns the bytes of the product of the gradient and the output, and of copies in order."""
-    return held(size_of(made)) + CPU_RULES[SOFTMAX](args, made)
+    return allocated_bytes(size_of(made)) + CPU_RULES[SOFTMAX](args, made)
 
 
 def _gpu_convolution(args: Sequence[Any], made: Any) -> int:
@@ -423,7 +443,9 @@ def _gpu_convolution(args: Sequence[Any], made: Any) -> int:
     A tile of 6 × 6 numbers stands for 4 × 4 places.
     """
     y, x, weight = args[:3] if isinstance(made, tuple) else (made, *args[:2])
-    return 3 * (held(size_of(x)) + held(size_of(y))) + 4 * held(size_of(weight))
+    return 3 * (allocated_bytes(size_of(x)) + allocated_bytes(size_of(y))) + 4 * allocated_bytes(
+        size_of(weight)
+    )
 
 
 def _norm_backward(args: Sequence[Any], made: Any) -> int:
@@ -441,12 +463,12 @@ GPU_RULES: Mapping[Any, Rule] = {
     aten.convolution_backward.default: _gpu_convolution,
     aten.native_layer_norm_backward.default: _norm_backward,
     aten.embedding_dense_backward.default: lambda args, made: (
-        size_of(args[0]) + SORTED * args[1].numel()
+        size_of(args[0]) + SORTED_INDEX_BYTES * args[1].numel()
     ),
-    aten.index_put.default: lambda args, made: SORTED * args[2].numel(),
-    aten.index_put_.default: lambda args, made: SORTED * args[2].numel(),
-    aten.sort.default: lambda args, made: SORTED * args[0].numel(),
-    aten.topk.default: lambda args, made: SORTED * args[0].numel(),
+    aten.index_put.default: lambda args, made: SORTED_INDEX_BYTES * args[2].numel(),
+    aten.index_put_.default: lambda args, made: SORTED_INDEX_BYTES * args[2].numel(),
+    aten.sort.default: lambda args, made: SORTED_INDEX_BYTES * args[0].numel(),
+    aten.topk.default: lambda args, made: SORTED_INDEX_BYTES * args[0].numel(),
     aten._scaled_dot_product_flash_attention_for_cpu.default: _gpu_attention,
     aten._scaled_dot_product_flash_attention_for_cpu_backward.default: _gpu_attention_backward,
 }
@@ -454,9 +476,9 @@ GPU_RULES: Mapping[Any, Rule] = {
 
 # --- The memory of a run: measured while it runs, or stated without running it
 
-MOST = 5_000  # ops at their sizes that torch remembers, at 2 kB each
+MAX_CACHED_OPS = 5_000  # ops at their sizes that torch remembers, at 2 kB each
 NUMBER = 8  # bytes of a number that an op saves for its backward pass
-PLAIN = (
+NORM_FUNCTIONS = (
     torch.ops.aten.native_batch_norm.default,
     torch.ops.aten.native_batch_norm_backward.default,
     torch.ops.aten.native_layer_norm.default,
@@ -492,7 +514,7 @@ class Storages(TorchDispatchMode):
         if not size or key in self.alive:
             return
         if self.gpu:
-            size = held(size)
+            size = allocated_bytes(size)
 
         def freed(_: object) -> None:
             self.alive.pop(key, None)
@@ -507,14 +529,14 @@ class Storages(TorchDispatchMode):
         for tensor in tree_leaves(made):
             if isinstance(tensor, Tensor):
                 self._add(tensor)
-        self._beside(func, args, made)
+        self._add_scratch(func, args, made)
         return made
 
-    def _beside(self, func: Any, args: Any, made: Any) -> None:
+    def _add_scratch(self, func: Any, args: Any, made: Any) -> None:
         """Counts memory that a kernel allocated itself, and a number that it may have saved."""
         self.saved += NUMBER * arithmetic(func)
         if self.gpu:
-            self.saved += kept(func, args)
+            self.saved += saved_kernel_bytes(func, args)
         own = gpu_scratch_bytes if self.gpu else cpu_scratch_bytes
         self.peak = max(self.peak, self.now + self.saved + own(func, args, made))
 
@@ -525,9 +547,11 @@ def _as_it_lies(func: Any, args: Any, made: Any) -> Any:
     A norm of a permuted tensor returns one in plain order; the fake kernel keeps the permutation,
     so that copies needed by the next op would not be counted.
     """
-    if func not in PLAIN or not isinstance(made[0], FakeTensor):
+    if func not in NORM_FUNCTIONS or not isinstance(made[0], FakeTensor):
         return made
-    order = suggest_memory_format(args[0]) if func in PLAIN[:2] else torch.contiguous_format
+    order = (
+        suggest_memory_format(args[0]) if func in NORM_FUNCTIONS[:2] else torch.contiguous_format
+    )
     return (torch.empty_like(made[0], memory_format=order), *made[1:])
 
 
@@ -556,12 +580,12 @@ def measured_peak(
     _forget(tensors)
     if any(x.is_cuda for x in tensors):
         return _cuda_peak(module, inputs, watched)
-    forward, backward = _counted(module, inputs, watched)
+    forward, backward = _peak_bytes(module, inputs, watched)
     how = "every storage that torch made, and its kernels' scratch, on the cpu"
     return PeakMemory(forward, backward, how)
 
 
-def _counted(
+def _peak_bytes(
     module: CircuitModule, inputs: tuple[Tensor, ...], watched: bool, gpu: bool = False
 ) -> tuple[int, int]:
     """Returns the most bytes of a run forward, and with the backward pass, on the CPU's paths."""
@@ -597,14 +621,14 @@ def _forward_backward(
 ) -> int:
     """Runs forward and backward; returns the result of ``read``, called in between."""
     kept: dict[str, Tensor] | None = {} if watched else None
-    total = summed(module.execute(inputs, keep=kept))
+    total = scalar_of_outputs(module.execute(inputs, keep=kept))
     forward: int = read()
     if total.requires_grad:
         total.backward()
     return forward
 
 
-def summed(outputs: Tensor | tuple[Tensor, ...]) -> Tensor:
+def scalar_of_outputs(outputs: Tensor | tuple[Tensor, ...]) -> Tensor:
     """Returns one number that depends on every real output, as the start of a backward pass."""
     tensors = outputs if isinstance(outputs, tuple) else (outputs,)
     means = [x.square().mean() for x in tensors if x.is_floating_point()]
@@ -636,7 +660,7 @@ def _stated_peak(
     module = CircuitModule(circuit, seed=None)
     module.formats = formats
     with blank_run():
-        forward, backward = _counted(module, meta_inputs(module), watched, gpu)
+        forward, backward = _peak_bytes(module, meta_inputs(module), watched, gpu)
     beside = LIBRARIES if gpu else 0
     return PeakMemory(forward + beside, backward + beside, "stated without a run")
 
@@ -661,7 +685,7 @@ def blank_run() -> Iterator[None]:
 
     What torch keeps of each op at each size, for good, is let go where it is too much.
     """
-    if FakeTensorMode.cache_info().size > MOST:
+    if FakeTensorMode.cache_info().size > MAX_CACHED_OPS:
         FakeTensorMode.cache_clear()
     with FakeTensorMode():
         yield

@@ -72,12 +72,12 @@ def example_inputs(
     target = find_device(device)
     check_input_memory(term, limits)
     return tuple(
-        _drawn(value.array, generator(seed, f"input {i}")).to(target)
+        _random_input(value.array, generator(seed, f"input {i}")).to(target)
         for i, value in enumerate(elaborate(term).inputs)
     )
 
 
-def _drawn(array: Array, random: torch.Generator) -> Tensor:
+def _random_input(array: Array, random: torch.Generator) -> Tensor:
     if array.below is None:
         return torch.randn(array.shape, generator=random)
     return torch.randint(array.below.numel, array.shape, generator=random)
@@ -116,11 +116,11 @@ def same_draws(
     """Returns the contexts of a run and of its repetition, in which dropout drops the same."""
     random = [part.random for part in module.modules() if isinstance(part, SeededDropout)]
     before = [one.get_state() for one in random]
-    return nullcontext(), _at(random, before)
+    return nullcontext(), _temporary_states(random, before)
 
 
 @contextmanager
-def _at(random: list[torch.Generator], states: list[Tensor]) -> Iterator[None]:
+def _temporary_states(random: list[torch.Generator], states: list[Tensor]) -> Iterator[None]:
     """Sets generators to other states for a while."""
     later = [one.get_state() for one in random]
     for one, state in zip(random, states, strict=True):
@@ -134,7 +134,9 @@ def _at(random: list[torch.Generator], states: list[Tensor]) -> Iterator[None]:
 
 
 # The last numbers drawn: a slider changes the shapes of few weights, and drawing takes longest.
-_LAST: LRUCache[HashedKey, Tensor] = LRUCache(150_000_000, getsizeof=lambda x: x.nbytes + 1_000)
+_RECENT_NUMBERS: LRUCache[HashedKey, Tensor] = LRUCache(
+    150_000_000, getsizeof=lambda x: x.nbytes + 1_000
+)
 _LOCK = Lock()
 
 
@@ -151,12 +153,12 @@ def fill_initial(
         return
     key = HashedKey(initial.array, initial.formula, seed, purpose, torch.get_default_dtype())
     with _LOCK:
-        value = _LAST.get(key)
+        value = _RECENT_NUMBERS.get(key)
     if value is None:
-        value = _Drawn(initial.array, generator(seed, purpose)).value(initial.formula)
+        value = _FormulaValues(initial.array, generator(seed, purpose)).value(initial.formula)
         if type(value) is Tensor and value.is_cpu:  # and not one without data
             with _LOCK, suppress(ValueError):  # it may be too large
-                _LAST[key] = value
+                _RECENT_NUMBERS[key] = value
     if shared and value.shape == tensor.shape and value.dtype == tensor.dtype:
         tensor.data = value
         return
@@ -164,7 +166,7 @@ def fill_initial(
         tensor.copy_(value.expand(initial.array.shape).reshape(tensor.shape))
 
 
-class _Drawn:
+class _FormulaValues:
     """The values of a formula of initial values, at every position at once."""
 
     def __init__(self, array: Array, random: torch.Generator) -> None:
@@ -179,9 +181,9 @@ class _Drawn:
         if isinstance(formula, Number):
             return torch.tensor(formula.value, dtype=torch.float64)
         assert isinstance(formula, Name)  # there are no operands in an initial value
-        return self.named(formula.text)
+        return self.named_value(formula.text)
 
-    def named(self, name: str) -> Tensor:
+    def named_value(self, name: str) -> Tensor:
         if name in self.axes:
             at = list(self.axes).index(name)
             shape, rest = self.array[at].shape, Array(self.array[at + 1 :]).shape

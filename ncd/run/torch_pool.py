@@ -16,11 +16,11 @@ import torch
 
 T = TypeVar("T")
 HALF = max(1, (os.cpu_count() or 2) // 2)
-_here = local()
+_thread_state = local()
 
 
 def _begin() -> None:
-    _here.inside = True
+    _thread_state.inside = True
     torch.set_num_threads(HALF)  # leaves cores for the messages to the browsers
 
 
@@ -32,9 +32,9 @@ def _pool(threads: int) -> ThreadPoolExecutor:
 _short, _long = _pool(max(8, 2 * HALF)), _pool(HALF)
 
 
-def inside() -> bool:
+def is_pool_thread() -> bool:
     """Returns whether this is a thread of the pool."""
-    return getattr(_here, "inside", False)
+    return getattr(_thread_state, "inside", False)
 
 
 def submit(make: Callable[[], T], *, long: bool = False) -> Future[T]:

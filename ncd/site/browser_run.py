@@ -79,12 +79,12 @@ def terms(cell: Cell) -> dict[str, str]:
     }
 
 
-def renamed(cell: Cell, circuit: Circuit) -> list[dict[str, str]]:
+def renamed_axes(cell: Cell, circuit: Circuit) -> list[dict[str, str]]:
     """Returns the axes of each input that another block names otherwise, with the op's own names.
 
     >>> import ncd
     >>> circuit = ncd.elaborate(ncd.catalogue["encoder-block"].build())
-    >>> renamed(next(cell for cell in circuit.cells if cell.name == "q"), circuit)
+    >>> renamed_axes(next(cell for cell in circuit.cells if cell.name == "q"), circuit)
     [{'t': 'y'}]
     """
     return [
@@ -111,12 +111,12 @@ class Example:
     """
 
     feed: InputSpec
-    learned: TrainedWeights | None
+    trained_weights: TrainedWeights | None
     largest: Mapping[str, int]
     numbers: Mapping[int, torch.Tensor] = field(default_factory=dict)
 
     @staticmethod
-    def of(entry: Entry) -> Example:
+    def from_entry(entry: Entry) -> Example:
         """Returns the example with which the app opens.
 
         >>> import ncd
@@ -157,26 +157,26 @@ class Example:
         shapes = [value.array.shape for value in inputs]
         first = {name for shape in shapes for size in shape[:1] if (name := symbol_of(size))}
         rest = [shape[1:] if any(map(symbol_of, shape[:1])) else shape for shape in shapes]
-        if self.learned:
+        if self.trained_weights:
             rest += [tensor.shape for tensor in graph.weights.values()]
         others = {name for shape in rest for size in shape for name in _read(graph, size)}
-        if self.learned:
+        if self.trained_weights:
             others |= graph.trace.sizes.keys() - first
-        others -= graph.fixed.keys()
+        others -= graph.fixing_ops.keys()
         return {
             "kept": [value.id for value in inputs],
-            "learned": self.learned is not None,
+            "learned": self.trained_weights is not None,
             "pictures": [circuit.inputs[i].id for i in self.numbers if self.feed.pictures],
             "within": {n: size for n, size in self.largest.items() if n in first - others},
             "exactly": {n: size for n, size in self.largest.items() if n in others},
-            "said": self._said(circuit),
+            "said": self._origin_texts(circuit),
             "words": self._words(entry, circuit),
         }
 
-    def _said(self, circuit: Circuit) -> list[str]:
+    def _origin_texts(self, circuit: Circuit) -> list[str]:
         """Returns where the numbers come from, with the example and without it."""
         learns = any(cell.name for cell in circuit.cells)
-        trained = self.learned.summary if self.learned else ""
+        trained = self.trained_weights.summary if self.trained_weights else ""
         return [origin(self.feed, trained, learns, SEED), origin(InputSpec(), "", learns, SEED)]
 
     def _words(self, entry: Entry, circuit: Circuit) -> dict[str, tuple[str, ...]]:
@@ -215,7 +215,7 @@ WALK = """<div class="walk" hidden><div class="strip" role="group" aria-label="S
 <input type="range" min="1" value="1" aria-label="Step"><b class="count"></b>
 <button type="button" class="end">End the steps</button></div>
 <div data-live="walk" aria-live="polite"></div><div class="figures"></div></div>"""
-INSIDE = " This is done at every position of a scan, and its numbers are not kept here."
+SCAN_NOTE = " This is done at every position of a scan, and its numbers are not kept here."
 
 
 def run_section(said: str) -> Callable[[Circuit], str]:
@@ -261,7 +261,8 @@ def _stops(circuit: Circuit) -> Iterator[str]:
         taken = stop.unit.inputs if isinstance(stop.unit, Cell) else ()
         yield (
             f'<article data-ids="{" ".join(stop.ids)}" data-takes="{_ids(taken)}" '
-            f'data-makes="{_ids(stop.arrays)}"{_same(stop)}{_terms(stop, circuit)} hidden>'
+            f'data-makes="{_ids(stop.arrays)}"'
+            f"{_copy_attribute(stop)}{_terms(stop, circuit)} hidden>"
             f"{_head(stop, side, inside)}</article>"
         )
 
@@ -270,7 +271,7 @@ def _ids(values: Iterable[Value]) -> str:
     return " ".join(value.id for value in values)
 
 
-def _same(stop: Stop) -> str:
+def _copy_attribute(stop: Stop) -> str:
     """Returns the mark of a step that makes several arrays of the same numbers."""
     return ' data-same="1"' if isinstance(stop.unit, Cell) and stop.unit.op.role == "copy" else ""
 
@@ -278,7 +279,7 @@ def _same(stop: Stop) -> str:
 def _terms(stop: Stop, circuit: Circuit) -> str:
     """Returns what the page needs to say how one number of the step came about."""
     found = terms(stop.unit) if isinstance(stop.unit, Cell) else {}
-    if found and isinstance(stop.unit, Cell) and any(names := renamed(stop.unit, circuit)):
+    if found and isinstance(stop.unit, Cell) and any(names := renamed_axes(stop.unit, circuit)):
         found["renamed"] = json.dumps(names)
     return "".join(f' data-{name}="{markup.text(said)}"' for name, said in found.items())
 
@@ -296,7 +297,7 @@ def _head(stop: Stop, side: dict[str, str], inside: set[str]) -> str:
     where = " · ".join(filter(None, [side.get(unit.id, ""), ".".join(unit.module_path)]))
     path = f' <span class="muted">{markup.text(where)}</span>' if where else ""
     words = unit.description
-    again = INSIDE if unit.id in inside else ""
+    again = SCAN_NOTE if unit.id in inside else ""
     title = f"{markup.role(unit.op.role, None)}{markup.text(unit.op.display_name)}{path}"
     return f"<h3>{title}</h3><p>{markup.text(words[:1].upper() + words[1:])}.{again}</p>"
 
@@ -317,7 +318,7 @@ def run_sizes(graph: ModelGraph, settings: Mapping[str, int], kept: StoredInputs
     convolutions. ``bytes`` and ``flops`` are those of a run.
     """
     trace = graph.trace
-    facts = {"holds": [fact for fact in trace.holds if fact not in graph.known]}
+    facts = {"holds": [fact for fact in trace.holds if fact not in graph.circuit_facts]}
     with trace.without_facts():
         total = cost_of(graph.circuit)
         said = {
@@ -328,7 +329,7 @@ def run_sizes(graph: ModelGraph, settings: Mapping[str, int], kept: StoredInputs
         }
         text = json.dumps(said, ensure_ascii=False, separators=(",", ":"))
         fixed = {name: size for name, size in settings.items() if name not in trace.sizes}
-        table = FormulaTable().written(trace, facts)
+        table = FormulaTable().build_table(trace, facts)
     return {"text": LETTER.sub(r"\1", text), "fixed": fixed, "also": [], **table}
 
 
@@ -364,7 +365,7 @@ def _weight_arrays(graph: ModelGraph, kept: StoredInputs) -> Iterator[dict[str, 
 
 def _sizes(graph: ModelGraph) -> Iterator[dict[str, Any]]:
     for name in graph.sizes:
-        size = _number(graph.trace.open[name])
+        size = _number(graph.trace.symbolic_sizes[name])
         yield {"name": f"size.{name}", "kind": "int64", "dims": [1], "data": [size]}
 
 
@@ -419,7 +420,7 @@ class EntryModel:
 
     files: Mapping[str, bytes] = field(default_factory=dict)
     facts: Mapping[str, Any] | None = None
-    why: str = ""
+    reason: str = ""
 
 
 def entry_model(entry: Entry) -> EntryModel:
@@ -435,13 +436,13 @@ def entry_model(entry: Entry) -> EntryModel:
     >>> [each["value"] for each in found.facts["maps"]]
     ['v9']
     """
-    circuit, example = elaborate(entry.build()), Example.of(entry)
+    circuit, example = elaborate(entry.build()), Example.from_entry(entry)
     graph = open_graph(of_entry(entry, entry.settings({})))
     try:
         model = graph.build_model()
     except NCDError as error:
-        return EntryModel(why=f"{error}".rstrip("."))
-    trained = dict(_trained(entry, graph, example))
+        return EntryModel(reason=f"{error}".rstrip("."))
+    trained = dict(_trained_weights(entry, graph, example))
     files = {f"{entry.name}.onnx": b"", TRAINED: b"".join(trained.values()), EXAMPLE: example.file}
     made = {name for node in model.graph.node for name in node.output}
     maps = [each for each in _maps(circuit) if each["value"] in made]
@@ -449,12 +450,12 @@ def entry_model(entry: Entry) -> EntryModel:
     files[f"{entry.name}.onnx"] = model.SerializeToString()
     size = max(map(len, files.values()))
     if size > LARGEST:
-        return EntryModel(why=f"a file of it takes {size:,} bytes, and {LARGEST:,} are the most")
+        return EntryModel(reason=f"a file of it takes {size:,} bytes, and {LARGEST:,} are the most")
     kept = {**dict(_places(EXAMPLE, example.arrays(circuit))), **dict(_places(TRAINED, trained))}
     facts = {
         "file": f"{entry.name}.onnx",
         "run": run_sizes(graph, entry.settings({}), kept),
-        "stays": {name: why for name, why in graph.fixed.items() if why != STRUCTURE},
+        "stays": {name: why for name, why in graph.fixing_ops.items() if why != STRUCTURE},
         "inputs": [value.id for value in circuit.inputs],
         "outputs": [value.id for value in circuit.outputs],
         "maps": maps,
@@ -466,11 +467,13 @@ def entry_model(entry: Entry) -> EntryModel:
     return EntryModel({name: data for name, data in files.items() if data}, facts)
 
 
-def _trained(entry: Entry, graph: ModelGraph, example: Example) -> Iterator[tuple[str, bytes]]:
+def _trained_weights(
+    entry: Entry, graph: ModelGraph, example: Example
+) -> Iterator[tuple[str, bytes]]:
     """Yields the bytes of each trained weight, in the order of the model's inputs."""
-    if example.learned is None:
+    if example.trained_weights is None:
         return
-    module = read_weights(compile(entry.build(), SEED), example.learned.weights)
+    module = read_weights(compile(entry.build(), SEED), example.trained_weights.weights)
     state = module.state_dict()
     for name in graph.weights:
         yield name, state[name].float().contiguous().numpy().astype("<f4").tobytes()

@@ -18,7 +18,7 @@ from ncd.drawing.plan.repeated_layers import fold_repetitions
 from ncd.language.arguments import Labels
 from ncd.language.terms import Term
 
-Collapsed = frozenset[str]  # ids of the collapsed blocks
+CollapsedIds = frozenset[str]  # ids of the collapsed blocks
 STATES = 64  # drawings in a file, for each width
 WIDTH = 1280.0  # in pixels
 LETTERS = 3_000_000  # characters of all drawings, before compression
@@ -38,29 +38,29 @@ def states(
     width: float = WIDTH,
     letters: int = LETTERS,
     title: str = "",
-) -> dict[Collapsed, Drawing]:
+) -> dict[CollapsedIds, Drawing]:
     """Returns the drawings that can be reached by collapsing and expanding, the initial one first.
 
     ``blocks`` maps each collapsible block to the one around it. States one step away come first,
     then two, and so on, ``most`` in all, and no more than ``letters`` of SVG beside the first.
     """
     first = draw(term, labels, width=width, title=title)
-    found = {folded(first): first}
-    written, queue = 0, [folded(first)]
+    found = {collapsed_ids(first): first}
+    written, queue = 0, [collapsed_ids(first)]
     for shut in queue:
-        for next_ in _beside(blocks, found[shut], shut):
+        for next_ in _adjacent_states(blocks, found[shut], shut):
             drawing = found.get(next_) or draw(term, labels, folded=next_, width=width, title=title)
-            if folded(drawing) in found:  # another block stays collapsed, so nothing new
+            if collapsed_ids(drawing) in found:  # another block stays collapsed, so nothing new
                 continue
             written += len(svg(drawing))
             if written > letters or len(found) == most:
                 return found
-            found[folded(drawing)] = drawing
-            queue.append(folded(drawing))
+            found[collapsed_ids(drawing)] = drawing
+            queue.append(collapsed_ids(drawing))
     return found
 
 
-def folded(drawing: Drawing) -> Collapsed:
+def collapsed_ids(drawing: Drawing) -> CollapsedIds:
     """Returns the blocks that a drawing shows as one box."""
     return frozenset(glyph.node for glyph in drawing.glyphs if glyph.cells)
 
@@ -70,7 +70,7 @@ def svg(drawing: Drawing) -> str:
     return write(drawing, fonts=False, paint=lambda name: f"var(--{name})")
 
 
-def drawing_parts(views: Mapping[float, Mapping[Collapsed, Drawing]]) -> dict[str, Any]:
+def drawing_parts(views: Mapping[float, Mapping[CollapsedIds, Drawing]]) -> dict[str, Any]:
     """Returns the SVG of all drawings as the parts that they have, and a list of these for each.
 
     Parts are sorted, so that alike ones come within the 32 kB that gzip remembers. There is a list
@@ -99,20 +99,22 @@ def compressed(data: Mapping[str, Any]) -> str:
     return b64encode(gzip.compress(text.encode(), mtime=0)).decode()
 
 
-def state_name(shut: Collapsed) -> str:
+def state_name(shut: CollapsedIds) -> str:
     return " ".join(sorted(shut))
 
 
-def _beside(blocks: Mapping[str, str], drawing: Drawing, shut: Collapsed) -> Iterator[Collapsed]:
+def _adjacent_states(
+    blocks: Mapping[str, str], drawing: Drawing, shut: CollapsedIds
+) -> Iterator[CollapsedIds]:
     """Yields the states with one more or one fewer collapsed block."""
     for id in sorted(shut):
         yield shut - {id}
     for fence in drawing.fences:
         if fence.id in blocks:
-            yield frozenset(id for id in shut if not _in(id, fence.id, blocks)) | {fence.id}
+            yield frozenset(id for id in shut if not _is_inside(id, fence.id, blocks)) | {fence.id}
 
 
-def _in(id: str, block: str, outer: Mapping[str, str]) -> bool:
+def _is_inside(id: str, block: str, outer: Mapping[str, str]) -> bool:
     while id in outer and id != block:
         id = outer[id]
     return id == block

@@ -33,11 +33,11 @@ from ncd.site.collapse_states import (
     LETTERS,
     STATES,
     WIDTH,
-    Collapsed,
+    CollapsedIds,
+    collapsed_ids,
     compressed,
     drawing_parts,
     drawn_circuits,
-    folded,
     state_name,
     states,
     svg,
@@ -61,14 +61,14 @@ from ncd.write.term_json import term_script
 
 
 @dataclass(frozen=True)
-class Around:
+class PageParts:
     """HTML of a site around the diagram: above it, its lead, and prose below; ``css`` is its own.
 
     ``legend`` is the address of the page of all signs, ``states`` the most drawings with different
     blocks collapsed. ``widths`` are those in pixels that the page is drawn for, the first in the
     page itself, each with the most letters of further drawings. ``run`` writes a part whose numbers
     follow the sizes, ``walk`` one that comes into it later; ``task`` and ``js`` are for them,
-    ``scripts`` is where the page may load more of them from, and ``allowed`` what the content
+    ``scripts`` is where the page may load more of them from, and ``extra_policy`` what the content
     policy allows besides.
     """
 
@@ -84,7 +84,7 @@ class Around:
     task: Mapping[str, Any] | None = None
     js: str = ""
     scripts: str = ""
-    allowed: str = ""
+    extra_policy: str = ""
 
 
 # --- Exports a term as one HTML file: the diagram with hover, collapse, cards, sizes and a quiz
@@ -160,19 +160,19 @@ def document(
     title: str = "",
     about: Mapping[str, Any] | None = None,
     system: ParametricTerm | None = None,
-    around: Around | None = None,
+    around: PageParts | None = None,
 ) -> Page:
     """Returns the file of a term as a function of its sizes; by default all its axes' sizes."""
-    around, circuit = around or Around(), elaborate(term)
+    around, circuit = around or PageParts(), elaborate(term)
     live = SizeDependentTexts(system or parametric_term(term, circuit), circuit)
     depths = _depths(parts := drawn_circuits(circuit))
     blocks = [block for block, depth in depths.items() if depth < DEEPEST]
     views = _views(term, labels, blocks, around, title)
     live.drawings = every = tuple(drawing for view in views.values() for drawing in view.values())
-    first, cards = every[0], Cards.of(live, every, blocks)
+    first, cards = every[0], Cards.from_drawings(live, every, blocks)
     closed = dict(parts_that_open(live, cards))
     page = DOCUMENT_PAGE.format(
-        policy=policy(js := DOCUMENT_JS + around.js, around.scripts) + around.allowed,
+        policy=policy(js := DOCUMENT_JS + around.js, around.scripts) + around.extra_policy,
         title=markup.text(title or first.title),
         term=term_script(term, about),
         css=css(every, (signs := key_drawer(first, around.legend)).drawings) + around.css,
@@ -185,7 +185,7 @@ def document(
         key=signs.html,
         told="".join(map(closed_part, closed)),
         words=markup.text(first.description),
-        state=state_name(folded(first)),
+        state=state_name(collapsed_ids(first)),
         states=compressed(drawing_parts(views)),
         later=compressed(dict(cards.html(every)) | closed | _of_run(live, around)),
         run=_live(live, "run", around.run),
@@ -196,8 +196,8 @@ def document(
 
 
 def _views(
-    term: Term, labels: Labels, blocks: Iterable[CollapsibleBlock], around: Around, title: str
-) -> dict[float, dict[Collapsed, Drawing]]:
+    term: Term, labels: Labels, blocks: Iterable[CollapsibleBlock], around: PageParts, title: str
+) -> dict[float, dict[CollapsedIds, Drawing]]:
     """Returns the drawings of a page by its width and by their collapsed blocks."""
     outer = {block.id: block.parent for block in blocks}
     return {
@@ -207,7 +207,7 @@ def _views(
 
 
 def _live_summary(live: SizeDependentTexts, cards: Cards) -> str:
-    plain, own = cards.plain, cards.own
+    plain, own = cards.current_content, cards.traced_content
     return live.part("summary", _summary(plain), lambda: _summary(own), own.facts)
 
 
@@ -217,7 +217,7 @@ def _live(live: SizeDependentTexts, name: str, write: Callable[[Circuit], str] |
     return live.part(name, write(live.plain), lambda: write(live.circuit))
 
 
-def _of_run(live: SizeDependentTexts, around: Around) -> dict[str, Any]:
+def _of_run(live: SizeDependentTexts, around: PageParts) -> dict[str, Any]:
     """Returns what the page has to know for a run, if there is one."""
     if not around.task:
         return {}
@@ -235,7 +235,9 @@ def _sizes(live: SizeDependentTexts) -> str:
     open_ = live.trace.sizes if live.is_traceable else {}
     settings = live.system.settings
     return "".join(
-        _slider(size, settings[size.name]) if size.name in open_ else _fixed(size, settings)
+        _slider(size, settings[size.name])
+        if size.name in open_
+        else _fixed_size_html(size, settings)
         for size in live.system.sizes
     )
 
@@ -252,7 +254,7 @@ def _slider(size: SizeRange, now: int) -> str:
     )
 
 
-def _fixed(size: SizeRange, settings: Mapping[str, int]) -> str:
+def _fixed_size_html(size: SizeRange, settings: Mapping[str, int]) -> str:
     now = settings[size.name]
     said = size.names[now] if size.names else f"{now:,}"
     said = ("off", "on")[now] if size.switch else said
@@ -347,8 +349,8 @@ SLIDES_JS = HIGHLIGHT_JS + (FOLDER / "slides.js").read_text()
 class Slide:
     """A view: its title, a caption, the drawing if there is one, and HTML below it.
 
-    ``covered`` hides the sizes until a click; ``axes`` are highlighted, as ``k,h``, and ``select``
-    is the id of the selection.
+    ``hides_sizes`` hides the sizes until a click; ``axes`` are highlighted, as ``k,h``, and
+    ``select`` is the id of the selection.
     """
 
     title: str
@@ -356,7 +358,7 @@ class Slide:
     caption: str = ""
     facts: str = ""
     panel: str = ""
-    covered: bool = False
+    hides_sizes: bool = False
     axes: str = ""
     select: str = ""
 
@@ -385,7 +387,7 @@ def slides_html(slides: Sequence[Slide], title: str = "") -> str:
 def _slide(slide: Slide, n: int) -> str:
     caption = f'<p class="caption">{markup.text(slide.caption)}</p>' if slide.caption else ""
     facts = slide.facts
-    if slide.covered and facts:
+    if slide.hides_sizes and facts:
         facts = f"<details><summary>Show the sizes</summary>{facts}</details>"
     panel = f'<div class="panel">{slide.panel}</div>' if slide.panel else ""
     drawn = svg(slide.drawing) if slide.drawing is not None else ""

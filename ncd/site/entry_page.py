@@ -15,7 +15,7 @@ from ncd.circuit.sized_system import LARGEST, ParametricTerm, SizeRange
 from ncd.drawing.backends.drawing import Drawing
 from ncd.drawing.legend.legend import legend_entries
 from ncd.errors import NCDError
-from ncd.installation import bundled
+from ncd.installation import package_path
 from ncd.language.axes import Array, Axis
 from ncd.language.terms import Term
 from ncd.site import markup
@@ -48,7 +48,7 @@ def file(entry: Entry) -> str:
 @lru_cache(128)
 def prose(path: str) -> Mapping[str, str]:
     """Returns the texts of a page by name: ``LEAD`` and ``WHY``."""
-    tree = ast.parse(bundled(path).read_text())
+    tree = ast.parse(package_path(path).read_text())
     assigned = (node for node in tree.body if isinstance(node, ast.Assign))
     named = {ast.unparse(node.targets[0]): node.value for node in assigned}
     return {
@@ -151,7 +151,7 @@ def of_entry(entry: Entry, settings: Mapping[str, int]) -> ParametricTerm:
         entry.settings(settings),
         lambda given: entry.system(**given),
         plain,
-        entry.renamed,
+        entry.renamed_axes,
     )
 
 
@@ -173,21 +173,21 @@ def _range(knob: Knob) -> SizeRange:
 
 def top(before: Entry | None, after: Entry | None) -> str:
     """Returns the links above a page: the gallery, the legend, the pages beside it."""
-    back, on = _beside(before, "prev", "← {}"), _beside(after, "next", "{} →")
+    back, on = _adjacent_link(before, "prev", "← {}"), _adjacent_link(after, "next", "{} →")
     return (
         '<nav class="site" aria-label="Site"><a href="../">Neural circuits</a>'
         f'<a href="../legend/">Legend</a><span class="beside">{back}{on}</span></nav>'
     )
 
 
-def _beside(entry: Entry | None, rel: str, words: str) -> str:
+def _adjacent_link(entry: Entry | None, rel: str, words: str) -> str:
     if entry is None:
         return ""
     said = words.format(markup.text(entry.title))
     return f'<a href="../{entry.name}/" rel="{rel}">{said}</a>'
 
 
-def below(entry: Entry, pages: Collection[str]) -> str:
+def prose_html(entry: Entry, pages: Collection[str]) -> str:
     """Returns the prose below a diagram, its published sizes and its lesson."""
     why = prose(file(entry)).get("WHY", "")
     return (
@@ -198,14 +198,14 @@ def below(entry: Entry, pages: Collection[str]) -> str:
 
 def _presets(entry: Entry) -> str:
     links = (
-        _here(urlencode(dict(preset.knobs)), preset.title or preset.name, preset.source)
+        _view_link(urlencode(dict(preset.knobs)), preset.title or preset.name, preset.source)
         for preset in entry.presets
     )
     items = "".join(links)
     return f'<p class="presets"><b>Published sizes</b> {items}</p>' if items else ""
 
 
-def _here(query: str, title: str, tip: str = "") -> str:
+def _view_link(query: str, title: str, tip: str = "") -> str:
     """Returns a link to a view of the same page."""
     said = markup.text(query)
     hint = f' title="{markup.text(tip)}"' if tip else ""
@@ -223,11 +223,11 @@ def _lesson(entry: Entry, pages: Collection[str]) -> str:
 def _step(entry: Entry, view: LessonStep) -> str:
     says = view.says or f"{CATALOGUE[view.page].title}, as it is."
     if view.page == entry.name:
-        link = _here(view.query, says)
+        link = _view_link(view.query, says)
     else:
         href = address(str(LessonStep(view.page, view.query)), "../")
         link = f'<a href="{href}">{markup.text(says)}</a>'
-    return link + "".join(map(_asked, _questions(view)))
+    return link + "".join(map(_question_html, _questions(view)))
 
 
 def _questions(view: LessonStep) -> Iterator[Question]:
@@ -243,18 +243,18 @@ def _questions(view: LessonStep) -> Iterator[Question]:
         yield found
 
 
-def _asked(found: Question) -> str:
+def _question_html(found: Question) -> str:
     answers = " · ".join(map(_answer, found.answers))
     return (
         f"<p>{markup.text(found.text)} <span class='muted'>{answers}</span></p><details>"
         f"<summary>The answer</summary><p><b>{_answer(found.answers[found.answer_index])}</b> "
-        f"{markup.text(found.why)}</p></details>"
+        f"{markup.text(found.explanation)}</p></details>"
     )
 
 
 def _answer(answer: Array | Axis | str) -> str:
     if isinstance(answer, Array):
-        return markup.sized(answer)
+        return markup.axes_with_sizes(answer)
     return markup.axis(answer) if isinstance(answer, Axis) else markup.text(answer)
 
 

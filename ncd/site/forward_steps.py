@@ -42,7 +42,7 @@ def stops(circuit: Circuit) -> tuple[Stop, ...]:
     if circuit.inputs:
         stop(circuit.inputs)
     for unit in _units(circuit):
-        handed = _handed(unit) if len(unit.outputs) == 1 or unit.id in shared else {}
+        handed = _passed_arrays(unit) if len(unit.outputs) == 1 or unit.id in shared else {}
         if not handed or not made.keys() >= set(handed.values()):  # a scan's inputs have no stop
             stop(unit.outputs, unit)
             continue
@@ -67,7 +67,7 @@ def _units(circuit: Circuit) -> Iterator[Cell | Loop]:
             yield unit
 
 
-def _handed(unit: Cell | Loop) -> dict[str, str]:
+def _passed_arrays(unit: Cell | Loop) -> dict[str, str]:
     """Returns a map from output to input for an op that only passes arrays on."""
     said = None if isinstance(unit, Loop) else unit.op.torch_code(unit.site)
     args = [part for part in said if isinstance(part, Arg)] if isinstance(said, tuple) else []
@@ -87,10 +87,10 @@ def drawn_ids(circuit: Circuit) -> dict[str, str]:
             pairs = [*zip(body.values, loop.bodies[0].values, strict=False)]
             pairs += [(a.id, b.id) for a, b in zip(body.cells, loop.bodies[0].cells, strict=False)]
             found.update(pair for pair in pairs if pair[0] not in own)
-    return {id: _last(found, id) for id in found}
+    return {id: _drawn_id(found, id) for id in found}
 
 
-def _last(found: Mapping[str, str], id: str) -> str:
+def _drawn_id(found: Mapping[str, str], id: str) -> str:
     """Follows an id through nested repetitions to the one that is drawn."""
     while found.get(id, id) != id:
         id = found[id]

@@ -28,7 +28,7 @@ from ncd.formulas.traced_sizes import FILL, FIRST, LAST, Fact, SizeTrace, Sum, i
 from ncd.language.axes import Array, Axis
 from ncd.language.torch_code import Arg
 from ncd.site.quiz_facts import AxisFacts, axis_facts, computed_axes, taken_axes
-from ncd.site.quiz_facts import plain as without_sizes
+from ncd.site.quiz_facts import without_size_labels as without_sizes
 from ncd.words import plain_text
 
 # --- Texts whose numbers follow from sizes: letters in place of numbers, with a formula for each
@@ -188,7 +188,7 @@ class FormulaTable:
         self.rows: list[list[list[int]]] = []
         self.parts: list[Any] = []
 
-    def written(self, trace: SizeTrace, facts: Mapping[str, list[Fact]]) -> Table:
+    def build_table(self, trace: SizeTrace, facts: Mapping[str, list[Fact]]) -> Table:
         letters = [(self.sum(number.total), how) for number, how in trace.written]
         told = {
             name: [(self.sum(total), sign, true) for total, sign, true in every]
@@ -219,7 +219,7 @@ TESTS: Mapping[str, Callable[[int], bool]] = {
     "=": lambda n: n == 0,
 }
 LiveFacts = dict[Fact, None]
-ESCAPED = re.compile(r"\\u([ef][0-9a-f]{3})")  # letters of numbers, as errors show them
+ESCAPED_LETTER = re.compile(r"\\u([ef][0-9a-f]{3})")  # letters of numbers, as errors show them
 NOTHING: Mapping[Fact, None] = MappingProxyType({})
 
 
@@ -242,7 +242,7 @@ class SizeDependentTexts:
         self.drawings: Sequence[Drawing] = ()  # of the page, whose descriptions follow as well
         self.trace.exact = True
 
-    def shared(self, make: Callable[[Circuit], Any]) -> tuple[Any, LiveFacts]:
+    def make_with_facts(self, make: Callable[[Circuit], Any]) -> tuple[Any, LiveFacts]:
         """Returns what several parts are made from, with the facts that it depends on."""
         self.trace.holds = {}
         made = make(self.circuit)
@@ -282,17 +282,19 @@ class SizeDependentTexts:
         ``described`` those of its descriptions, ``arrays`` the places of each array's axes among
         ``axes``, for the quiz. ``refused`` are the errors beyond the conditions.
         """
-        drawn, drawn_so = self.shared(lambda circuit: dict(drawn_numbers(circuit, self.plain)))
+        drawn, drawn_so = self.make_with_facts(
+            lambda circuit: dict(drawn_numbers(circuit, self.plain))
+        )
         self.base |= drawn_so  # such as a stride that is not 1, which would not be drawn
         said: dict[str, Any] = {
             "sizes": [_size_data(size) for size in self.system.sizes],
             "settings": dict(self.system.settings),
-            "renamed": dict(self.system.renamed),
+            "renamed": dict(self.system.renamed_axes),
             "wires": dict(wire_sizes(self.circuit)) if self.is_traceable else {},
             "loops": dict(loop_sizes(self.circuit)) if self.is_traceable else {},
             "drawn": drawn if self.is_traceable else {},
             "words": (words := dict(self._words()) if self.is_traceable else {}),
-            "described": dict(self._described(words)),
+            "described": dict(self._changed_descriptions(words)),
             **_arrays(self.circuit, self.plain),
             "computed": sorted(computed_axes(self.plain, self.system.settings)),
         }
@@ -300,13 +302,13 @@ class SizeDependentTexts:
             "holds": list(self.base),
             **{n: list(own) for n, own in self.part_conditions.items()},
         }
-        table = FormulaTable().written(self.trace, facts)
-        conditions, also = _numbered({name: table.pop(name) for name in self.part_conditions})
+        table = FormulaTable().build_table(self.trace, facts)
+        conditions, also = _unique_values({name: table.pop(name) for name in self.part_conditions})
         open_ = set(self.trace.sizes) if self.is_traceable else set()
         fixed = {n: v for n, v in self.system.settings.items() if n not in open_}
         holds = {"conditions": conditions, "part_holds": also}
         more = {"fixed": fixed, "parts": self.parts, **holds, "also": []}
-        return {**said, **more, "refused": list(self._refused()), **table}
+        return {**said, **more, "refused": list(self._size_errors()), **table}
 
     def script(self) -> str:
         """Returns the data as an element of a page."""
@@ -324,7 +326,7 @@ class SizeDependentTexts:
             elif has_letter(words):
                 yield cell.id, words.replace(FILL, "")
 
-    def _described(self, words: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    def _changed_descriptions(self, words: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         """Yields the description of each drawing that has a number, in words or in a title."""
         fences = zip(self.plain.fences, self.circuit.fences, strict=True)
         titles = {plain_text(old.title): plain_text(new.title) for old, new in fences}
@@ -339,7 +341,7 @@ class SizeDependentTexts:
             if text != drawing.description:
                 yield drawing.description, text
 
-    def _refused(self) -> Iterator[Table]:
+    def _size_errors(self) -> Iterator[Table]:
         """Yields the errors at the ends of each size, as texts with formulas and conditions."""
         for size in self.system.sizes if self.is_traceable else ():
             for value in {size.min, size.max}:
@@ -369,9 +371,11 @@ def _error(system: ParametricTerm, settings: Mapping[str, int], names: set[str])
     try:
         elaborate(system.build(given))
     except NCDError as error:
-        text = ESCAPED.sub(lambda found: chr(int(found[1], 16)), str(error)).replace(FILL, "")
+        text = ESCAPED_LETTER.sub(lambda found: chr(int(found[1], 16)), str(error)).replace(
+            FILL, ""
+        )
         fixed = {n: v for n, v in settings.items() if n not in names}
-        table = FormulaTable().written(trace, {"holds": list(trace.holds)})
+        table = FormulaTable().build_table(trace, {"holds": list(trace.holds)})
         yield {"text": text, "fixed": fixed, "also": [], **table}
 
 
@@ -387,7 +391,7 @@ def _size_data(size: SizeRange) -> dict[str, Any]:
     return {name: value for name, value in asdict(size).items() if value not in ("", ())}
 
 
-def _numbered(own: Mapping[str, Any]) -> tuple[list[Any], dict[str, int]]:
+def _unique_values(own: Mapping[str, Any]) -> tuple[list[Any], dict[str, int]]:
     """Returns different values once each, and the place of each name's value among them."""
     places: dict[str, int] = {}
     at = {name: places.setdefault(json.dumps(value), len(places)) for name, value in own.items()}

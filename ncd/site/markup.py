@@ -70,7 +70,7 @@ def array(array: Array) -> str:
 
 def arrays(arrays: Type | Iterable[Array]) -> str:
     """Returns the arrays of a type; a line breaks between them."""
-    return listed(map(array, arrays))
+    return array_list(map(array, arrays))
 
 
 def shape(array: Array) -> str:
@@ -78,10 +78,10 @@ def shape(array: Array) -> str:
     return " ".join(text(axis.size_text) for axis in array) or "1"
 
 
-def sized(array: Array) -> str:
+def axes_with_sizes(array: Array) -> str:
     """Returns the axes of an array with their sizes.
 
-    >>> sized(Array()), sized(Array((Axis("w", 3), Axis("m", None))))
+    >>> axes_with_sizes(Array()), axes_with_sizes(Array((Axis("w", 3), Axis("m", None))))
     ('a number',
      '<i class="axis" data-axis="w">w</i> 3 · <i class="axis" data-axis="m">m</i>')
     """
@@ -100,15 +100,15 @@ def dimensions(axis: Axis) -> tuple[str, ...]:
 
 def shapes(arrays: Iterable[Array]) -> str:
     """Returns the sizes of some arrays; a line breaks between them."""
-    return listed(map(shape, arrays))
+    return array_list(map(shape, arrays))
 
 
-def listed(arrays: Iterable[str]) -> str:
+def array_list(arrays: Iterable[str]) -> str:
     """Returns arrays as HTML, with commas between them; each stays on one line.
 
-    >>> listed("yx")
+    >>> array_list("yx")
     '<span class="unbroken">y</span><span class="muted">,</span> <span class="unbroken">x</span>'
-    >>> listed(["y m"])
+    >>> array_list(["y m"])
     'y m'
     """
     every = list(arrays)
@@ -240,12 +240,12 @@ def _cleaned(element: Element) -> Element:
     for name, value in element.attrib.items():
         if ATTRIBUTE.fullmatch(name):
             copy.set(name, value)
-    copy.text, copy.tail = _resolved(element.text), _resolved(element.tail)
+    copy.text, copy.tail = _resolved_entities(element.text), _resolved_entities(element.tail)
     if copy.tag == "mi" and copy.text in OPERATORS:
         copy.tag = "mo"  # with room on both sides
     copy.extend(map(_cleaned, element))
     return copy
 
 
-def _resolved(text: str | None) -> str | None:
+def _resolved_entities(text: str | None) -> str | None:
     return text and ENTITY.sub(lambda found: unescape(found[0]), text)

@@ -13,7 +13,7 @@ from ncd.language.axes import Array
 from ncd.language.blocks import Block
 from ncd.language.op import Op
 from ncd.site import markup
-from ncd.site.collapse_states import drawn_circuits, folded
+from ncd.site.collapse_states import collapsed_ids, drawn_circuits
 from ncd.site.live_texts import LiveFacts, SizeDependentTexts
 from ncd.site.markup import mathml
 from ncd.site.source_listing import Listing, coloured_lines, excerpt
@@ -36,12 +36,12 @@ def of_block(circuit: Circuit, fence: Fence, cost: Cost | None) -> Facts:
     """Returns the facts of a block: those of all its ops together."""
     ins = [value.array for value in fence.states[0]]
     outs = [value.array for value in fence.states[-1]]
-    return _arrays(ins, outs, cost) | _costs(cost, circuit.inside.get(fence.id, ()))
+    return _arrays(ins, outs, cost) | _costs(cost, circuit.cell_ids_by_fence.get(fence.id, ()))
 
 
-def inside(circuit: Circuit, fence: Fence) -> frozenset[str]:
+def block_op_ids(circuit: Circuit, fence: Fence) -> frozenset[str]:
     """Returns the ids of the ops in a block, including nested ones."""
-    return frozenset(circuit.inside.get(fence.id, ()))
+    return frozenset(circuit.cell_ids_by_fence.get(fence.id, ()))
 
 
 def title(fence: Fence) -> str:
@@ -52,7 +52,7 @@ def title(fence: Fence) -> str:
     return body.display_name if isinstance(body, Op) else fence.role.capitalize()
 
 
-def listed(facts: Mapping[str, str]) -> str:
+def facts_html(facts: Mapping[str, str]) -> str:
     """Returns facts as an HTML description list."""
     rows = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in facts.items())
     return f'<dl class="stats">{rows}</dl>'
@@ -88,13 +88,13 @@ class Content:
     """The parts of cards; ``cost`` and ``source`` exist only if all sizes are known."""
 
     circuit: Circuit
-    drawn: frozenset[str]  # the ops that one of the drawings shows
+    drawn_ops: frozenset[str]  # the ops that one of the drawings shows
     cost: Cost | None = None
     source: Listing = field(default_factory=Listing)
     facts: LiveFacts = field(default_factory=dict)  # what the source depends on, at traced sizes
 
     @staticmethod
-    def of(circuit: Circuit, drawn: frozenset[str]) -> Content:
+    def from_circuit(circuit: Circuit, drawn: frozenset[str]) -> Content:
         if any(axis.size is None for axis in circuit.axes):
             return Content(circuit, drawn)
         own = [
@@ -108,15 +108,15 @@ class Content:
         return {
             "words": lambda: f"<p>{markup.text(cell.op.description(cell.site))}</p>",
             "formula": lambda: mathml(cell.op.latex(cell.site), block=True),
-            "facts": lambda: listed(of_cell(cell, self.cost)),
+            "facts": lambda: facts_html(of_cell(cell, self.cost)),
             "code": lambda: self.lines({cell.id}),
         }
 
     def block(self, part: Circuit, fence: Fence) -> Pieces:
         """Returns the pieces of a block's card."""
         return {
-            "facts": lambda: listed(of_block(part, fence, self.cost)),
-            "code": lambda: self.lines(inside(part, fence)),
+            "facts": lambda: facts_html(of_block(part, fence, self.cost)),
+            "code": lambda: self.lines(block_op_ids(part, fence)),
         }
 
     def lines(self, nodes: Collection[str]) -> str:
@@ -127,19 +127,19 @@ class Content:
 class Cards:
     """The cards of one page, at the current sizes and at traced ones."""
 
-    plain: Content
-    own: Content
+    current_content: Content
+    traced_content: Content
     live: SizeDependentTexts
     fold: frozenset[str]  # the blocks that can be collapsed
 
     @staticmethod
-    def of(
+    def from_drawings(
         live: SizeDependentTexts, drawings: Collection[Drawing], blocks: Iterable[CollapsibleBlock]
     ) -> Cards:
         drawn = frozenset(glyph.node for drawing in drawings for glyph in drawing.glyphs)
-        plain = Content.of(live.plain, drawn)
+        plain = Content.from_circuit(live.plain, drawn)
         if live.is_traceable:
-            own, facts = live.shared(lambda circuit: Content.of(circuit, drawn))
+            own, facts = live.make_with_facts(lambda circuit: Content.from_circuit(circuit, drawn))
             own.facts = facts
         else:
             own = plain
@@ -148,19 +148,27 @@ class Cards:
     def html(self, drawings: Collection[Drawing]) -> Iterator[tuple[str, str]]:
         """Yields the id and the card of each op and block in one of the drawings."""
         ids = {fence.id for drawing in drawings for fence in drawing.fences}.union(
-            *map(folded, drawings)
+            *map(collapsed_ids, drawings)
         )
-        both = zip(*map(drawn_circuits, (self.plain.circuit, self.own.circuit)), strict=True)
+        both = zip(
+            *map(drawn_circuits, (self.current_content.circuit, self.traced_content.circuit)),
+            strict=True,
+        )
         for part, own in both:
             fences = {fence.id: fence for fence in own.fences}
             for fence in part.fences:
                 if fence.id in ids:
-                    mine = self.own.block(own, fences[fence.id])
-                    yield fence.id, self._block(fence, self.plain.block(part, fence), mine)
-        cells = {cell.id: cell for cell in self.own.circuit.cells}
-        for cell in self.plain.circuit.cells:
-            if cell.id in self.plain.drawn:
-                inside = self._pieces(cell.id, self.plain.op(cell), self.own.op(cells[cell.id]))
+                    mine = self.traced_content.block(own, fences[fence.id])
+                    yield (
+                        fence.id,
+                        self._block(fence, self.current_content.block(part, fence), mine),
+                    )
+        cells = {cell.id: cell for cell in self.traced_content.circuit.cells}
+        for cell in self.current_content.circuit.cells:
+            if cell.id in self.current_content.drawn_ops:
+                inside = self._pieces(
+                    cell.id, self.current_content.op(cell), self.traced_content.op(cells[cell.id])
+                )
                 card = _card(cell.id, cell.op.display_name, cell.op.role, "".join(inside.values()))
                 yield cell.id, card
 
@@ -173,7 +181,7 @@ class Cards:
     def _pieces(self, id: str, plain: Pieces, own: Pieces) -> Mapping[str, str]:
         found = {}
         for name, make in plain.items():
-            facts = self.own.facts if name in ("code", "facts") else {}
+            facts = self.traced_content.facts if name in ("code", "facts") else {}
             html = self.live.part(f"{id}.{name}", make(), own[name], facts)
             found[name] = f'<div data-live="{id}.{name}">{html}</div>' if html else ""
         return found

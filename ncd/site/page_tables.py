@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 
 from ncd.circuit.circuit import Cell
-from ncd.circuit.costs import COUNTED, remarks
+from ncd.circuit.costs import COUNTING_RULES, remarks
 from ncd.drawing.backends.drawing import Drawing
 from ncd.drawing.legend.legend import COLOURS, GROUPS, Kind, PlacedSign, legend_entries
 from ncd.drawing.legend.signs import LegendEntry
@@ -98,7 +98,7 @@ def _svg(sign: LegendEntry, dark: bool | None) -> str:
 HEAD = ("Step", "Arrays", "Sizes", "Parameters", "FLOPs", "Bytes made")
 STEPS = 400  # rows of the table
 LINES = 600  # lines of source
-FIRST = GROUPS["Axes and arrays"]
+FAMILIAR_SIGNS = GROUPS["Axes and arrays"]
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def step_table(content: Content) -> str:
     more = f" of {len(cells):,} steps; the first {STEPS} are listed" if len(cells) > STEPS else ""
     totals = f"{cost.parameters:,}", markup.amount(cost.flops), markup.amount(cost.bytes, "B")
     foot = f"<tr><td>Total{more}</td><td></td><td></td>{''.join(map(_number, totals))}</tr>"
-    said = " ".join((COUNTED, *remarks(content.circuit, cost)))
+    said = " ".join((COUNTING_RULES, *remarks(content.circuit, cost)))
     return markup.table(HEAD, rows, foot, (3, 4, 5)) + f'<p class="muted">{markup.text(said)}</p>'
 
 
@@ -150,7 +150,7 @@ def key_drawer(drawing: Drawing, legend: str = "") -> Drawer:
     ``legend`` is the address of the page of all signs, if there is one.
     """
     found = sorted(
-        legend_entries(drawing), key=lambda each: each.sign in FIRST
+        legend_entries(drawing), key=lambda each: each.sign in FAMILIAR_SIGNS
     )  # the familiar signs last
     signs = [each.sign for each in found]
     rows = "".join(row(each.sign, None, places(each)) for each in found)
@@ -177,11 +177,11 @@ PARTS: Mapping[str, tuple[str, Callable[[Content], str]]] = {
 
 def parts_that_open(live: SizeDependentTexts, cards: Cards) -> Iterator[tuple[str, str]]:
     """Yields the name and the HTML of each closed part, if all sizes are known."""
-    if cards.plain.cost is None:
+    if cards.current_content.cost is None:
         return
     for name, (_, make) in PARTS.items():
-        own = partial(make, cards.own)
-        yield name, live.part(name, make(cards.plain), own, cards.own.facts)
+        own = partial(make, cards.traced_content)
+        yield name, live.part(name, make(cards.current_content), own, cards.traced_content.facts)
 
 
 def closed_part(name: str) -> str:

@@ -13,10 +13,10 @@ from ncd.site import markup
 AxisFacts = tuple[str, str, str, str, str]
 
 
-def plain(array: Array) -> Array:
+def without_size_labels(array: Array) -> Array:
     """Returns the array with axis names in place of labels that are sizes.
 
-    >>> [axis.display_name for axis in plain(Array.parse('c"c_λ":4 w"8^2":8x8'))]
+    >>> [axis.display_name for axis in without_size_labels(Array.parse('c"c_λ":4 w"8^2":8x8'))]
     ['c_λ', 'w']
     """
     return array.with_axes(
@@ -41,7 +41,11 @@ def axis_facts(axis: Axis) -> AxisFacts:
 def taken_axes(circuit: Circuit, id: str) -> tuple[str, ...]:
     """Returns what the axes that go into the op of an array are called."""
     maker = circuit.producers.get(id)
-    axes = (axis for value in maker.inputs for axis in plain(value.array)) if maker else ()
+    axes = (
+        (axis for value in maker.inputs for axis in without_size_labels(value.array))
+        if maker
+        else ()
+    )
     return tuple(dict.fromkeys(axis.display_name for axis in axes))
 
 
@@ -51,11 +55,13 @@ def computed_axes(circuit: Circuit, given: Mapping[str, object]) -> frozenset[st
     Axes of inputs and axes with a knob (``given``) are left out.
     """
     names = {axis.name for value in circuit.inputs for axis in value.array} | set(given)
-    axes = (axis for cell in circuit.cells for axis in _solved(cell))
-    return frozenset(a.display_name for a in plain(Array(axes)) if a.name not in names)
+    axes = (axis for cell in circuit.cells for axis in _solved_axes(cell))
+    return frozenset(
+        a.display_name for a in without_size_labels(Array(axes)) if a.name not in names
+    )
 
 
-def _solved(cell: Cell) -> list[Axis]:
+def _solved_axes(cell: Cell) -> list[Axis]:
     """Returns the axes that an op makes and whose size it computes from known ones."""
     binding, site = Binding(), cell.site
     if any(axis.size is None for axis in site.own_inputs.axes):

@@ -12,22 +12,22 @@ from ncd.drawing.backends.svg import write
 from ncd.drawing.elements import style
 from ncd.drawing.legend.legend import COLOURS, GROUPS, SIGNS, legend_entries
 from ncd.drawing.pipeline import draw
-from ncd.installation import bundled
+from ncd.installation import package_path
 from ncd.site import markup
 from ncd.site.browser_run import entry_model, run_section, walk, without_model
 from ncd.site.collapse_states import LETTERS, WIDTH
-from ncd.site.document import Around, css, document, policy
+from ncd.site.document import PageParts, css, document, policy
 from ncd.site.entry_page import (
     FOLDER,
     GALLERY_CSS,
     GALLERY_HTML,
     GALLERY_JS,
     Card,
-    below,
     card,
     html,
     of_entry,
     prose,
+    prose_html,
     top,
 )
 from ncd.site.entry_page import file as page_file
@@ -90,11 +90,13 @@ def write_site(
         bytes += _write(folder / "pictures" / f"{entry.name}.svg", picture(drawing))
         page, files = entry_page(entry, entries, facts)
         for name, content in files.items():
-            bytes += _copied(folder / entry.name / name, content)
+            bytes += _write_file(folder / entry.name / name, content)
         bytes += _write(folder / entry.name / "index.html", page)
     for name in RUNTIME:
-        bytes += _copied(folder / "runtime" / name, bundled("assets", "runtime", name).read_bytes())
-    bytes += _copied(folder / "runtime" / "run_worker.js", WORKER_JS)
+        bytes += _write_file(
+            folder / "runtime" / name, package_path("assets", "runtime", name).read_bytes()
+        )
+    bytes += _write_file(folder / "runtime" / "run_worker.js", WORKER_JS)
     bytes += _write(folder / "runtime" / "run_here.js", RUN_JS)
     bytes += _write(folder / "index.html", gallery(cards))
     bytes += _write(folder / "legend" / "index.html", legend(entries, drawings))
@@ -103,10 +105,10 @@ def write_site(
 
 
 def _write(path: Path, text: str) -> int:
-    return _copied(path, text.encode())
+    return _write_file(path, text.encode())
 
 
-def _copied(path: Path, bytes: bytes) -> int:
+def _write_file(path: Path, bytes: bytes) -> int:
     path.parent.mkdir(parents=True, exist_ok=True)
     return path.write_bytes(bytes)
 
@@ -132,20 +134,20 @@ def entry_page(
     after = entries[at + 1] if at + 1 < len(entries) else None
     settings, model = entry.settings({}), entry_model(entry)
     known = model.facts or {}
-    around = Around(
+    around = PageParts(
         top=top(before, after),
         lead=f'<div class="prose">{html(prose(page_file(entry))["LEAD"], "../")}</div>',
-        below=below(entry, {one.name for one in entries}),
+        below=prose_html(entry, {one.name for one in entries}),
         css=SITE_CSS + RUN_CSS,
         legend="../legend/",
         states=STATES,
         widths=WIDTHS,
-        run=run_section(known["said"][0]) if known else without_model(model.why),
+        run=run_section(known["said"][0]) if known else without_model(model.reason),
         walk=walk if known else None,
         task=known or None,
         js=LOADER_JS if known else "",
         scripts=" 'self'" if known else "",
-        allowed="; worker-src 'self'" if known else "",
+        extra_policy="; worker-src 'self'" if known else "",
     )
     system = of_entry(entry, settings)
     page = document(
@@ -207,7 +209,7 @@ def _page(title: str, body: str, js: str, drawings: Sequence[Drawing], more: str
     )
 
 
-def chosen(names: Sequence[str]) -> list[Entry]:
+def selected_entries(names: Sequence[str]) -> list[Entry]:
     """Returns the systems of these names, or all, in the order of the catalogue."""
     wanted = {CATALOGUE[name].name for name in names}
     return [entry for entry in CATALOGUE.values() if not wanted or entry.name in wanted]

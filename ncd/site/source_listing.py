@@ -40,7 +40,7 @@ class Listing(tuple[ColouredLine, ...]):
         """The number of classes that have begun at each line."""
         return list(accumulate(line.text.startswith("class ") for line, _ in self))
 
-    def own(self, only: frozenset[str]) -> Iterator[ColouredLine]:
+    def op_lines(self, only: frozenset[str]) -> Iterator[ColouredLine]:
         """Yields the lines of some ops in their own class, without calls that include other ops."""
         places = sorted({place for node in only for place in self.places.get(node, ())})
         for place in places:
@@ -69,7 +69,7 @@ def excerpt(
     most: int = 0,
 ) -> str:
     """Returns all lines, or those of some ops, moved to the left; at most ``most``."""
-    pairs = list(lines.own(only) if only else lines)
+    pairs = list(lines.op_lines(only) if only else lines)
     indents = [len(line.text) - len(line.text.lstrip()) for line, _ in pairs if line.text]
     cut = min(indents, default=0) if only else 0
     rows = [
@@ -94,7 +94,7 @@ def identifiers(circuit: Circuit) -> Names:
 def pattern(text: str, circuit: Circuit) -> str:
     """Returns an einops pattern with highlighted axes."""
     axes = circuit.axes
-    return _quoted(text, {**identifiers(circuit), **{axis.name: axis.name for axis in axes}})
+    return _string_html(text, {**identifiers(circuit), **{axis.name: axis.name for axis in axes}})
 
 
 def _listing_row(line: SourceLine, code: str, cells: Mapping[str, Cell], dark: bool | None) -> str:
@@ -158,7 +158,7 @@ def _string(
     for line in range(first, last + 1):
         text, row = texts[line - 1], line - 1
         left, right = start if line == first else 0, end if line == last else len(text)
-        yield (row, left), (row, right), _span("string", _quoted(text[left:right], axes))
+        yield (row, left), (row, right), _span("string", _string_html(text[left:right], axes))
 
 
 def _span(style: str, code: str) -> str:
@@ -173,7 +173,7 @@ def _name(token: str, axes: Names, is_size: bool) -> str:
     return markup.text(token)
 
 
-def _quoted(text: str, axes: Names) -> str:
+def _string_html(text: str, axes: Names) -> str:
     """Returns a string such as an einops pattern, with highlighted axes."""
     parts, end = [], 0
     for found in NAME.finditer(text):
@@ -191,7 +191,7 @@ def _axis(token: str, axes: Names) -> str:
 # --- The differences of two texts, with some lines of context, as HTML
 
 WORD = re.compile(r"\w+|\s+|.")
-AROUND = 3  # unchanged lines before and after a change
+CONTEXT_LINES = 3  # unchanged lines before and after a change
 ALIKE = 0.5  # similarity above which two lines are compared word by word
 
 
@@ -203,14 +203,18 @@ def diff_html(one: Sequence[str], two: Sequence[str]) -> str:
     class="line new"><ins>a = <b>2</b></ins></div><div class="line">b</div></div>
     """
     found = SequenceMatcher(None, one, two, autojunk=False)
-    groups = list(found.get_grouped_opcodes(AROUND))
+    groups = list(found.get_grouped_opcodes(CONTEXT_LINES))
     if not groups:
         return ""
     rows, end = [], 0
     for group in groups:
         rows.append(_left_out(group[0][1] - end))
         for what, i, j, m, n in group:
-            rows += map(_same, one[i:j]) if what == "equal" else _changed(one[i:j], two[m:n])
+            rows += (
+                map(_unchanged_line, one[i:j])
+                if what == "equal"
+                else _changed_lines(one[i:j], two[m:n])
+            )
         end = group[-1][2]
     rows.append(_left_out(len(one) - end))
     return f'<div class="code scroll">{"".join(rows)}</div>'
@@ -222,11 +226,11 @@ def _left_out(count: int) -> str:
     return f'<div class="line muted">… {markup.plural(count, "line")} alike</div>'
 
 
-def _same(line: str) -> str:
+def _unchanged_line(line: str) -> str:
     return f'<div class="line">{markup.text(line) or " "}</div>'
 
 
-def _changed(gone: Sequence[str], new: Sequence[str]) -> Iterator[str]:
+def _changed_lines(gone: Sequence[str], new: Sequence[str]) -> Iterator[str]:
     """Yields removed and added lines, each next to its counterpart."""
     olds, news = [], []
     for old, own in zip_longest(gone, new):

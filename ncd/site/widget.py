@@ -28,9 +28,9 @@ from ncd.site.markup import DIAGRAM_CSS, HIGHLIGHT_JS, PANEL_CSS, THEME_CSS
 from ncd.systems.catalogue import CATALOGUE
 from ncd.systems.catalogue_entry import Entry
 
-HERE = Path(__file__).parent / "static"
-WHERE = "Explorer"
-MOST = 64  # rows and columns of an array that are shown
+STATIC_FOLDER = Path(__file__).parent / "static"
+WIDGET_NAME = "Explorer"
+MAX_TABLE_SIDE = 64  # rows and columns of an array that are shown
 _ESM = f"const FONTS = {json.dumps(all_faces_css())};\n" + HIGHLIGHT_JS
 
 
@@ -95,12 +95,12 @@ def _slider(name: str, size: int) -> dict[str, Any]:
     return {"name": name, "min": 1, "max": most, "step": 1, "value": size, "help": ""}
 
 
-def _checked(
+def _check_arguments(
     title: object, sliders: Any, build: object, seed: object, sizes: Any, module: object
 ) -> dict[str, int]:
     """Returns the first value of each size; raises ParseError for an argument of another kind."""
-    check_text(title, "title", WHERE)
-    check_seed(seed, WHERE)
+    check_text(title, "title", WIDGET_NAME)
+    check_seed(seed, WIDGET_NAME)
     own = ("name", str), *((name, int) for name in ("min", "max", "step", "value"))
     listed = isinstance(sliders, Sequence) and not isinstance(sliders, str | bytes)
     for slider in sliders if listed else (None,):
@@ -109,16 +109,16 @@ def _checked(
                 f"sliders is {short_repr(sliders)}, but it is dicts with a name and whole numbers"
             )
             cure = '[{"name": "h", "min": 1, "max": 16, "step": 1, "value": 4}]'
-            raise ParseError(fact, where=WHERE, cure=cure)
+            raise ParseError(fact, where=WIDGET_NAME, cure=cure)
     if not callable(build):
         fact = f"build is {short_repr(build)}, but it is a function from sizes to a term"
-        raise ParseError(fact, where=WHERE, cure='ncd.catalogue["tensors"].build')
+        raise ParseError(fact, where=WIDGET_NAME, cure='ncd.catalogue["tensors"].build')
     if sizes is not None and not isinstance(sizes, Mapping):
         fact = f"sizes is {short_repr(sizes)}, but it is a mapping from names to sizes"
-        raise ParseError(fact, where=WHERE, cure='sizes={"h": 2}')
+        raise ParseError(fact, where=WIDGET_NAME, cure='sizes={"h": 2}')
     if module is not None and not isinstance(module, CircuitModule):
         fact = f"module is {short_repr(module)}, but it is a compiled module"
-        raise ParseError(fact, where=WHERE, cure="module=ncd.compile(term)")
+        raise ParseError(fact, where=WIDGET_NAME, cure="module=ncd.compile(term)")
     known = {slider["name"]: slider["value"] for slider in sliders}
     for name in sizes or {}:
         if name not in known:
@@ -128,16 +128,16 @@ def _checked(
     return known
 
 
-def _built(build: Callable[..., object], sizes: Mapping[str, int]) -> Term:
+def _build_term(build: Callable[..., object], sizes: Mapping[str, int]) -> Term:
     """Returns the term at some sizes; raises ParseError if the function gives none."""
     try:
         term = build(**sizes)
     except TypeError as error:
         fact = f"build takes other arguments than {', '.join(sizes) or 'none'}"
-        raise ParseError(fact, where=WHERE, cure="lambda **sizes: …") from error
+        raise ParseError(fact, where=WIDGET_NAME, cure="lambda **sizes: …") from error
     if not isinstance(term, Term):
         fact = f"build gives {short_repr(term)}, which is not a term"
-        raise ParseError(fact, where=WHERE, cure='ncd.catalogue["tensors"].build')
+        raise ParseError(fact, where=WIDGET_NAME, cure='ncd.catalogue["tensors"].build')
     return term
 
 
@@ -165,9 +165,9 @@ class Explorer(anywidget.AnyWidget):
     ('weights: x 3', 3)
     """
 
-    _esm = _ESM + (HERE / "widget.js").read_text()
+    _esm = _ESM + (STATIC_FOLDER / "widget.js").read_text()
     _css = THEME_CSS.replace(":root", ".ncd-explore") + PANEL_CSS + DIAGRAM_CSS
-    _css += (HERE / "widget.css").read_text()
+    _css += (STATIC_FOLDER / "widget.css").read_text()
     title = traitlets.Unicode().tag(sync=True)
     sliders: traitlets.List[Any] = traitlets.List().tag(sync=True)
     sizes = traitlets.Dict().tag(sync=True)
@@ -188,10 +188,10 @@ class Explorer(anywidget.AnyWidget):
         sizes: Mapping[str, int] | None = None,
         module: CircuitModule | None = None,
     ) -> None:
-        known = _checked(title, sliders, build, seed, sizes, module)
+        known = _check_arguments(title, sliders, build, seed, sizes, module)
         self._build, self._seed, self._usual, self._module = build, seed, known, module
         self._values: Mapping[str, Tensor] = {}
-        self._term: Term = _built(build, known | dict(sizes or {}))
+        self._term: Term = _build_term(build, known | dict(sizes or {}))
         super().__init__(title=title, sliders=list(sliders), sizes=known | dict(sizes or {}))
         self._draw()
         self.observe(self._resize, "sizes")
@@ -273,7 +273,11 @@ def _rows(found: Tensor) -> dict[str, Any]:
     while rows.dim() > 2:
         rows = rows[0]
     rows = rows.reshape(-1, rows.shape[-1] if rows.dim() else 1)
-    cut = max(rows.shape) > MOST
+    cut = max(rows.shape) > MAX_TABLE_SIDE
     first = "the first of the leading positions; " if len(shape) > 2 else ""
-    said = f"{first}{'the first ' + str(MOST) + ' rows and columns' if cut else ''}".strip("; ")
-    return {"rows": rows[:MOST, :MOST].tolist(), "said": said}
+    said = (
+        f"{first}{'the first ' + str(MAX_TABLE_SIDE) + ' rows and columns' if cut else ''}".strip(
+            "; "
+        )
+    )
+    return {"rows": rows[:MAX_TABLE_SIDE, :MAX_TABLE_SIDE].tolist(), "said": said}

@@ -90,7 +90,7 @@ class Knob:
         return not (self.switch or self.names)
 
     @property
-    def fixed(self) -> bool:
+    def is_fixed(self) -> bool:
         """Whether it has one legal value only."""
         least, most = self.bounds
         return least == most
@@ -166,7 +166,7 @@ class Entry:
             written, such as keys and values; ``decoder.k`` is every k in a block ``decoder``.
         training: Whether it runs as while it learns; else its batch norms use the statistics that
             they keep.
-        renamed: What its axes are called now, by what they were called in older links.
+        renamed_axes: What its axes are called now, by what they were called in older links.
 
     Raises:
         UnknownNameError: By :meth:`build` and :meth:`preset`, for an unknown knob or preset.
@@ -201,7 +201,7 @@ class Entry:
     text: str = ""
     cached: tuple[str, ...] = ()
     training: bool = True
-    renamed: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
+    renamed_axes: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
 
     @property
     def key(self) -> tuple[str, str]:
@@ -232,7 +232,7 @@ class Entry:
             MismatchError: If the term's type is not the one that the entry states.
         """
         settings = self.settings(knobs)
-        for name, most in self.within(settings).items():
+        for name, most in self.with_clamped_indexes(settings).items():
             if settings[name] != most:
                 fact = f"{name} is {settings[name]}, but it is an index: {most} at most here"
                 raise SizeError(fact, cure=f"{name} = {most}", axis=name, nearest=most)
@@ -252,7 +252,7 @@ class Entry:
             for name, knob in known.items()
         }
 
-    def within(self, settings: Mapping[str, int]) -> dict[str, int]:
+    def with_clamped_indexes(self, settings: Mapping[str, int]) -> dict[str, int]:
         """Returns the settings with every index inside its axis."""
         last = {k.name: settings[k.below] - 1 for k in self.knobs if k.below}
         return {name: min(n, last.get(name, n)) for name, n in settings.items()}

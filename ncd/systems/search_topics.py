@@ -7,12 +7,12 @@ from types import MappingProxyType
 
 _GPT = "gpt-2 decoder-only-block llama gemma mixtral deepseek"
 _CNN = "lenet residual-block identity-resnet convnext unet"
-_NEXT = f"{_GPT} bert t5"
+_LANGUAGE_MODELS = f"{_GPT} bert t5"
 
 # Words that ask for the same: the names of systems.
 _LINES = f"""
 gpt, chatgpt, generative pretrained transformer, text generation, next word: {_GPT}
-llm, large language model, language model, lm, foundation model: {_NEXT}
+llm, large language model, language model, lm, foundation model: {_LANGUAGE_MODELS}
 autoregressive, generation, chatbot: {_GPT}
 token, word embedding, token embedding, embedding: gpt-2 bert llama positional-embedding
 masked language model: bert

@@ -10,8 +10,8 @@ from ncd.ops import Add, CausalMask, Dropout, Einsum, Elementwise, LayerNorm, Li
 Roles = tuple[str, str]  # of attentions and of feed-forwards
 Pair = tuple[str, str]  # the axes of queries and of keys in an attention
 YX: Pair = ("y", "x")
-OPEN: Roles = ("module", "linear")
-FOLDED: Roles = ("folded", "folded")
+OPEN_ROLES: Roles = ("module", "linear")
+FOLDED_ROLES: Roles = ("folded", "folded")
 
 
 def scaled_dot_product(*masks: Term, axes: Pair = YX) -> Term:

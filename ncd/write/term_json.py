@@ -30,7 +30,7 @@ INDENT = 80  # spaces of a level at most
 LONGEST_JSON = 1_000_000  # letters of a text that is read
 TIMES = "times"  # how often a term of a list follows upon itself
 
-EXPORTED = "the text of an exported term"
+EXPORTED_TERM_CURE = "the text of an exported term"
 IN_SVG = "<metadata>", "</metadata>"
 IN_HTML = '<script type="application/json" id="term">', "</script>"
 
@@ -58,7 +58,7 @@ def to_json(term: Term, *, indent: int | None = 2, about: Mapping[str, Any] | No
         fact = f"indent is {short_repr(indent)}, but it is a number of spaces, at most {INDENT}"
         raise ParseError(fact, where="to_json", cure="indent=2")
     said = {} if about is None or about == {} else {"about": _information(about)}
-    return json.dumps({**said, **_plain(term)}, indent=indent, ensure_ascii=False)
+    return json.dumps({**said, **_plain_dict(term)}, indent=indent, ensure_ascii=False)
 
 
 def _information(about: object) -> Mapping[str, Any]:
@@ -88,7 +88,7 @@ def from_json(text: str) -> Term:
     'y m'
     """
     if not isinstance(text, str):
-        raise ParseError(f"{short_repr(text)} is no text", cure=EXPORTED)
+        raise ParseError(f"{short_repr(text)} is no text", cure=EXPORTED_TERM_CURE)
     if len(text) > LONGEST_JSON:
         raise LimitError(
             f"the text has {len(text):,} letters, at most {LONGEST_JSON:,} are read",
@@ -100,7 +100,7 @@ def from_json(text: str) -> Term:
         raise _too_deep() from None
     except ValueError as error:
         said = plain_message(str(error))
-        raise ParseError(f"this is not JSON: {said}", cure=EXPORTED) from None
+        raise ParseError(f"this is not JSON: {said}", cure=EXPORTED_TERM_CURE) from None
     if isinstance(data, dict):
         data.pop("about", None)
     return _term(data, 1)
@@ -147,16 +147,16 @@ def _too_deep() -> LimitError:
     return LimitError(f"the term is nested more than {DEPTH} deep", cure="a flatter term")
 
 
-def _plain(term: Term) -> dict[str, Any]:
+def _plain_dict(term: Term) -> dict[str, Any]:
     found: dict[str, Any] = {"term": type(term).__name__}
     for f in fields(term):  # type: ignore[arg-type]
         value, by = getattr(term, f.name), spelling(f)
         if by is TERM:
-            found[f.name] = _plain(value)
+            found[f.name] = _plain_dict(value)
         elif by is TERMS:
             found[f.name] = list(_plain_list(value))
         else:
-            found[f.name] = by.plain(value)
+            found[f.name] = by.json_value(value)
     return found
 
 
@@ -164,7 +164,7 @@ def _plain_list(terms: Sequence[Term]) -> Iterator[dict[str, Any]]:
     """Yields the terms of a list; those that are equal and in sequence are one object."""
     for term, same in groupby(terms):
         times = len(list(same))
-        yield {TIMES: times, **_plain(term)} if times > 1 else _plain(term)
+        yield {TIMES: times, **_plain_dict(term)} if times > 1 else _plain_dict(term)
 
 
 def _term(data: Any, depth: int) -> Term:
@@ -212,7 +212,7 @@ def _value(kind: type[Term], field: Field[Any], value: Any, depth: int) -> Any:
         raise ParseError(
             f"{kind.__name__}.{field.name} is {short_repr(value)}, but it is {by.words}"
             f"{', one or more' if by is TERMS else ''}",
-            cure=EXPORTED,
+            cure=EXPORTED_TERM_CURE,
         )
     if by is TERM:
         return _term(value, depth + 1)

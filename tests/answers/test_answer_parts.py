@@ -6,8 +6,15 @@ import pytest
 
 from ncd.answers.answer import Answer
 from ncd.answers.answer_sentences import LETTERS, dimension_names, result_sentence
-from ncd.answers.error_messages import CODE, _before, _picture, _product, _spelled, explain
-from ncd.answers.model_memory import MOST, ModelMemory, _largest
+from ncd.answers.error_messages import (
+    CODE,
+    _picture,
+    _product,
+    _width_mismatch_cause,
+    _with_commas,
+    explain,
+)
+from ncd.answers.model_memory import MAX_COUNT, ModelMemory, _largest
 from ncd.answers.opened_files import joined, of_text
 from ncd.answers.plain_answer import LONG, USUAL, with_usual_sizes
 from ncd.errors import ParseError
@@ -133,10 +140,10 @@ def test_the_memory_of_a_model_is_weights_cache_and_the_largest_op() -> None:
     assert small.most_texts(100 + 3 * (12 + 6), 1) == 3
 
 
-@pytest.mark.parametrize("limit", [0, 1, 2, 3, 1000, MOST - 1, MOST])
+@pytest.mark.parametrize("limit", [0, 1, 2, 3, 1000, MAX_COUNT - 1, MAX_COUNT])
 def test_the_largest_number_that_fits(limit: int) -> None:
     assert _largest(lambda n: n <= limit) == limit
-    assert _largest(lambda n: True) == MOST
+    assert _largest(lambda n: True) == MAX_COUNT
 
 
 # --- messages of torch ----------------------------------------------------------------------------
@@ -182,8 +189,8 @@ def test_a_product_that_does_not_meet(a: int, b: int, c: int, d: int, said: str)
             f"The layer takes {c:,} numbers and gives {d:,}, but each of its {a:,} rows holds "
             f"{b:,}. Look for nn.Linear({c}, {d}): "
         )
-    assert _before(7, 9).endswith("than was thought")
-    assert _before(9216, 7).endswith("(9,216 = 256·6·6)")
+    assert _width_mismatch_cause(7, 9).endswith("than was thought")
+    assert _width_mismatch_cause(9216, 7).endswith("(9,216 = 256·6·6)")
 
 
 ERROR = "RuntimeError: mat1 and mat2 shapes cannot be multiplied (64x9 and 4x2)"
@@ -217,4 +224,4 @@ def test_a_long_part_of_a_message_is_cut() -> None:
         ("x" * CODE, "x" * CODE), ("x" * (CODE + 1), f"{'x' * CODE}…"),
         ("[64, 1024]", "[64, 1,024]"), ("999", "999"),
     ):  # fmt: skip
-        assert _spelled(value) == said
+        assert _with_commas(value) == said

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 import ncd
-from ncd.answers.plain_answer import answer_of, completed, sentence_of
+from ncd.answers.plain_answer import answer_of, sentence_of, with_findings
 from ncd.findings.reading.finding import LATE, Cure, Edit, Finding
 from ncd.jobs.source_reading import reader
 from ncd.notation.term_reader import TextError
@@ -174,10 +174,10 @@ def test_findings_take_the_place_of_the_plain_failure() -> None:
     plain = answer_of("nn.Linear(2, 3)", Reading(term, "a line of PyTorch", failure=error))
     assert plain.sentence == "line 4: it stops."
     silent = Finding("silent", 2, "", "hm")
-    assert completed(plain, [silent]).findings == (*plain.findings, silent)
+    assert with_findings(plain, [silent]).findings == (*plain.findings, silent)
     cure = Cure((Edit(4, 0, 1, "y"),), "y", "model", ((2, 3),))
     better = Finding("failure", 4, "fc", "It takes 2, and gets 3.", (cure,))
-    done = completed(plain, [better, silent])
+    done = with_findings(plain, [better, silent])
     assert (done.findings, done.sentence) == (
         (better, silent),
         "line 4, fc: It takes 2, and gets 3.",

@@ -25,14 +25,14 @@ LIMITS = (
         opened_files,
         "MEMBERS",
         2,
-        lambda: opened_files.opened([("two.zip", TWO)]),
+        lambda: opened_files.text_of_files([("two.zip", TWO)]),
         "two.zip holds 2 sources of 10 bytes. Try at most 1 of 4,000,000 bytes together.",
     ),
     Limit(
         opened_files,
         "BYTES",
         10,
-        lambda: opened_files.opened([("two.zip", TWO)]),
+        lambda: opened_files.text_of_files([("two.zip", TWO)]),
         "two.zip holds 2 sources of 10 bytes. Try at most 60 of 9 bytes together.",
     ),
 )

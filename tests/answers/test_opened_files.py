@@ -10,8 +10,8 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import pytest
 
 from ncd.answers.ask import ask
-from ncd.answers.opened_files import BYTES, notebook_code, opened
-from ncd.app.page.own_page import edited
+from ncd.answers.opened_files import BYTES, notebook_code, text_of_files
+from ncd.app.page.own_page import cleaned_text
 from ncd.errors import LimitError, ParseError
 from ncd.read.python_source.source_reader import read_source
 
@@ -59,17 +59,17 @@ def _checked(text: str) -> None:
 @pytest.mark.parametrize("turned", [False, True])
 def test_several_files_stand_behind_those_that_they_import(turned: bool) -> None:
     files = [("net.py", MAIN.encode()), ("layers.py", PARTS.encode())]
-    _checked(opened(files[::-1] if turned else files))
+    _checked(text_of_files(files[::-1] if turned else files))
 
 
 def test_an_archive_gives_its_sources_without_tests() -> None:
     broken = {"repo__tests__test_net": "assert (", "repo__setup": "setup("}
-    _checked(opened([("repo.zip", _zip(repo__net=MAIN, repo__layers=PARTS, **broken))]))
+    _checked(text_of_files([("repo.zip", _zip(repo__net=MAIN, repo__layers=PARTS, **broken))]))
 
 
 def test_a_notebook_gives_the_code_of_its_cells() -> None:
     text = _notebook("!pip install torch\n%matplotlib inline", PARTS, MAIN)
-    for code in (opened([("net.ipynb", text.encode())]), edited(text)):
+    for code in (text_of_files([("net.ipynb", text.encode())]), cleaned_text(text)):
         assert "# !pip install torch\n# %matplotlib inline" in code
         _checked(code)
 
@@ -93,13 +93,13 @@ def test_other_json_is_no_notebook() -> None:
 
 def test_an_archive_is_bounded() -> None:
     with pytest.raises(LimitError, match="at most 60 of 4,000,000 bytes together"):
-        opened([("many.zip", _zip(**{f"a{i}": "" for i in range(61)}))])
+        text_of_files([("many.zip", _zip(**{f"a{i}": "" for i in range(61)}))])
     with pytest.raises(LimitError, match="holds 1 sources of 4,000,001 bytes"):
-        opened([("large.zip", _zip(a=" " * (BYTES + 1)))])
+        text_of_files([("large.zip", _zip(a=" " * (BYTES + 1)))])
     with pytest.raises(ParseError, match=r"holds no source. Try an archive with files that end in"):
-        opened([("empty.zip", _zip(setup="x"))])
+        text_of_files([("empty.zip", _zip(setup="x"))])
     with pytest.raises(ParseError, match="is no zip archive that can be read"):
-        opened([("broken.zip", _zip(a="x")[:40])])
+        text_of_files([("broken.zip", _zip(a="x")[:40])])
 
 
 def test_a_damaged_archive_is_refused_in_words() -> None:
@@ -110,14 +110,14 @@ def test_a_damaged_archive_is_refused_in_words() -> None:
     for at in range(4, len(whole)):
         damaged = whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :]
         with suppress(ParseError, LimitError):
-            opened([("damaged.zip", damaged)])
+            text_of_files([("damaged.zip", damaged)])
 
 
 def test_files_of_one_name_in_two_folders_are_both_there() -> None:
-    found = opened([("a/net.py", b"A = 1"), ("b/net.py", b"B = 2"), ("main.py", b"C = 3")])
+    found = text_of_files([("a/net.py", b"A = 1"), ("b/net.py", b"B = 2"), ("main.py", b"C = 3")])
     assert all(part in found for part in ("A = 1", "B = 2", "C = 3"))
 
 
 def test_files_that_import_each_other_end() -> None:
-    found = opened([("a.py", b"import b\nA = 1"), ("b.py", b"import a\nB = 2")])
+    found = text_of_files([("a.py", b"import b\nA = 1"), ("b.py", b"import a\nB = 2")])
     assert "A = 1" in found and "B = 2" in found

@@ -43,7 +43,9 @@ def moved(entry: ncd.Entry) -> Iterator[dict[str, int]]:
     for knob in entry.knobs:
         if knob.is_size:
             step = 2 * knob.step if knob.default + 2 * knob.step <= knob.max else -knob.step
-            settings = entry.within({**usual, knob.name: knob.legal(knob.default + step)})
+            settings = entry.with_clamped_indexes(
+                {**usual, knob.name: knob.legal(knob.default + step)}
+            )
             if settings[knob.name] != usual[knob.name]:
                 yield settings
 

@@ -29,7 +29,7 @@ def knobs(draw: st.DrawFn, entry: Entry) -> dict[str, int]:
         return st.integers(0, (top - knob.min) // knob.step).map(lambda n: knob.min + n * knob.step)
 
     every = st.fixed_dictionaries({knob.name: values(knob) for knob in entry.knobs})
-    return entry.within(draw(every))
+    return entry.with_clamped_indexes(draw(every))
 
 
 def assert_exact(term: Term) -> None:

@@ -33,7 +33,7 @@ from ncd import catalogue as CATALOGUE
 from ncd.circuit.elaborate import elaborate
 from ncd.circuit.resize import circuit_of, clear_caches
 from ncd.errors import NCDError
-from ncd.language.fields import KEPT
+from ncd.language.fields import MAX_CACHE_ENTRIES
 from ncd.language.terms import Term
 from ncd.systems.catalogue_entry import Entry
 from tests.support.draws import Seeded
@@ -70,7 +70,7 @@ def fits(entry: Entry, knobs: dict[str, int]) -> bool:
 def test_every_entry_is_the_same_whatever_was_built_before(entry: Entry) -> None:
     begin = entry.settings({})
     ends = [begin, *({**begin, knob.name: knob.bounds[0]} for knob in entry.knobs)]
-    ends = [knobs for knobs in map(entry.within, ends) if fits(entry, knobs)]
+    ends = [knobs for knobs in map(entry.with_clamped_indexes, ends) if fits(entry, knobs)]
     for one, other in sample(permutations(ends, 2), 2, entry.name):
         clear_caches()
         alone = elaborate(entry.build(**other))
@@ -81,7 +81,7 @@ def test_every_entry_is_the_same_whatever_was_built_before(entry: Entry) -> None
 
 def test_no_move_on_a_page_solves_for_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
     clear_caches()
-    monkeypatch.setattr(Axes, "_solved", unsolved)
+    monkeypatch.setattr(Axes, "_sized_circuit", unsolved)
     for entry in CATALOGUE.values():
         entry.build()
 
@@ -110,9 +110,9 @@ def test_local_names_scans_and_sizes_that_follow_need_no_solving(sketch: Term) -
     for t in (3, 7):
         sizes = {**SIZES, "t": seq(t)}
         found = circuit_of(sketch, sizes, unsolved)
-        assert found == Axes(**sizes)._solved(sketch)
+        assert found == Axes(**sizes)._sized_circuit(sketch)
         assert [cell.description for cell in found.cells] == [
-            cell.description for cell in Axes(**sizes)._solved(sketch).cells
+            cell.description for cell in Axes(**sizes)._sized_circuit(sketch).cells
         ]
 
 
@@ -190,7 +190,7 @@ def test_an_op_that_is_used_again_and_again_forgets_where_it_stood() -> None:
     op = Elementwise("relu")
     for n in range(1, 700):
         Axes(m=n)(Id("m") >> op)
-        assert len(op.__dict__["_sites"]) <= KEPT
+        assert len(op.__dict__["_sites"]) <= MAX_CACHE_ENTRIES
 
 
 @pytest.mark.parametrize("inner", ("y:3 f", "~y f", "~y:3 f", "y f:4"))

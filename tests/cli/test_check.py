@@ -117,7 +117,7 @@ def test_an_equation_that_does_not_hold_fails() -> None:
 def test_an_op_is_checked_at_its_samples(capsys: Capture) -> None:
     text = output(capsys, "check", "Softmax", "Add", "--fast")
     count = len(ncd.Softmax.examples()) + len(ncd.Add.examples())
-    views = count * len((*check.STATIC, *check.SAMPLED))
+    views = count * len((*check.STATIC, *check.SAMPLE_VIEWS))
     assert text == (
         f"0 systems, 2 ops, {count} settings, {views} views, 0 tests: 0 settings refused by the "
         "guard, 0 failures\n"
@@ -147,13 +147,13 @@ def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for file in files:
         path = tmp_path / file
         path.parent.mkdir(parents=True)
-        path.write_bytes(check.bundled(file).read_bytes())
-    monkeypatch.setattr(check, "bundled", tmp_path.joinpath)
+        path.write_bytes(check.package_path(file).read_bytes())
+    monkeypatch.setattr(check, "package_path", tmp_path.joinpath)
     return tmp_path
 
 
 def faults(case: Case) -> list[str]:
-    return [fault for view in check.STORED if (fault := view(case))]
+    return [fault for view in check.STORED_VIEWS if (fault := view(case))]
 
 
 def test_a_system_has_a_page_and_a_picture(copy: Path) -> None:

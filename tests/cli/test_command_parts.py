@@ -71,7 +71,7 @@ def test_a_site_that_cannot_be_written_is_told(error: OSError, reason: str) -> N
 
 @pytest.mark.parametrize("as_json", [False, True])
 def test_a_training_says_what_came_of_it(as_json: bool, capsys: Capture) -> None:
-    assert commands._trained({"score": 0.5}, args(json=as_json, output=None)) == 0
+    assert commands._report_training({"score": 0.5}, args(json=as_json, output=None)) == 0
     out = capsys.readouterr().out
     assert (json.loads(out) == {"score": 0.5}) if as_json else out.split() == ["score", "0.5"]
 
@@ -81,7 +81,7 @@ def test_show_has_an_empty_line_before_each_loop(capsys: Capture) -> None:
     formats = {"weights": "float32", "activations": "float32", "cache": "float32"}
     with patch.object(
         commands,
-        "_chosen",
+        "_build_system",
         lambda _: (ncd.catalogue["lstm"], {}, ncd.catalogue["lstm"].build()),
     ):
         assert commands.show(args(**given, **formats)) == 0
@@ -127,7 +127,7 @@ def test_output_that_cannot_be_written_is_one_line(
     ):
         if said is None:
             with pytest.raises(FileNotFoundError):
-                command._guarded()
+                command._run_command()
             return
-        assert command._guarded() == 1
+        assert command._run_command() == 1
     assert capsys.readouterr().err == said and discard.called

@@ -59,7 +59,7 @@ def test_a_process_that_ends_whenever_it_is_started_is_given_up(
     for _ in range(crowd.TRIES):
         process.start()
         process.running.join()
-        assert not process.ready
+        assert not process.is_ready
     with pytest.raises(CrowdError, match="8501"):
         process.start()
 
@@ -69,7 +69,7 @@ def visit(count: int, gone: list[int]) -> list[Send]:
 
     def one(number: int) -> Send:
         async def send(message: Message) -> None:
-            assert (message["type"], message["code"]) == ("websocket.close", health.AGAIN)
+            assert (message["type"], message["code"]) == ("websocket.close", health.RECONNECT_CODE)
             assert health.answer(health.READY).status_code == 503  # nobody is sent here meanwhile
             assert health.answer(health.WELL).status_code == 200
             gone.append(number)
@@ -86,10 +86,10 @@ def test_those_who_came_last_go_where_there_is_more_room(
     monkeypatch: pytest.MonkeyPatch, counts: list[int], go: int
 ) -> None:
     gone: list[int] = []
-    monkeypatch.setattr(health, "_here", dict.fromkeys(visit(counts[0], gone)))
+    monkeypatch.setattr(health, "_open_sockets", dict.fromkeys(visit(counts[0], gone)))
     monkeypatch.setattr(health, "_counts", counts)
-    monkeypatch.setattr(health, "_own", 0)
-    monkeypatch.setattr(health, "APART", 0.0)
+    monkeypatch.setattr(health, "_process_index", 0)
+    monkeypatch.setattr(health, "DISCONNECTION_SECONDS", 0.0)
     asyncio.run(health.shed_visitors(0.0))
     assert gone == [23 - i for i in range(go)]
     assert health.answer(health.READY).status_code == 200
@@ -142,7 +142,7 @@ def test_a_short_life_counts_and_a_long_one_forgets(monkeypatch: pytest.MonkeyPa
     for lived, short in ((0.0, 0), (5.0, 1), (crowd.SHORT, 0), (1.0, 1), (19.9, 2)):
         clock[0] += lived
         process.start()
-        assert (process.short, list(process.counts)) == (short, [AWAY])
+        assert (process.short_run_count, list(process.counts)) == (short, [AWAY])
     clock[0] += 3
     with pytest.raises(CrowdError, match="the process at port 8501 ends whenever it is started"):
         process.start()

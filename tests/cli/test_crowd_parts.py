@@ -15,11 +15,12 @@ from ncd.cli import crowd
 from ncd.cli.crowd import AWAY, PATIENCE, SHARE, CrowdError
 
 
-def process(number: int, code: int | None = None, ready: bool = True, **more: Any) -> Any:
+def process(number: int, code: int | None = None, is_ready: bool = True, **more: Any) -> Any:
     running = SimpleNamespace(exitcode=code, sentinel=number, pid=100 + number)
     usual: dict[str, Any] = {"number": number, "port": 8000 + number, "counts": [5] * 3}
     return SimpleNamespace(
-        **{**usual, "running": running, "ready": ready, "lost": False, **more}, start=MagicMock()
+        **{**usual, "running": running, "is_ready": is_ready, "is_lost": False, **more},
+        start=MagicMock(),
     )
 
 
@@ -46,11 +47,11 @@ def error(call: Callable[[], object]) -> str:
 def test_all_processes_are_waited_for(clock: list[float]) -> None:
     crowd._await([process(0), process(1)])
     assert clock == [100.0]
-    assert error(lambda: crowd._await([process(0), process(1, code=3, ready=False)])) == (
+    assert error(lambda: crowd._await([process(0), process(1, code=3, is_ready=False)])) == (
         "the process at port 8001 did not start"
     )
     assert "do not answer within 120 seconds" in error(
-        lambda: crowd._await([process(0), process(1, ready=False)])
+        lambda: crowd._await([process(0), process(1, is_ready=False)])
     )
     assert PATIENCE <= clock[0] - 100 <= PATIENCE + 2 * crowd.LOOK
 
@@ -76,21 +77,21 @@ def test_the_proxy_is_waited_for_until_it_answers_or_ends(
 
 def test_a_process_that_ends_is_started_again_and_others_share(capsys: Any) -> None:
     first, second = process(0, code=1), process(1)
-    third = process(2, lost=True, ready=False)
+    third = process(2, is_lost=True, is_ready=False)
     polls = iter([None, None, 4])
 
     def poll() -> int | None:
-        third.ready, first.running.exitcode = True, None
+        third.is_ready, first.running.exitcode = True, None
         return next(polls)
 
     proxy: Any = SimpleNamespace(poll=poll, returncode=4)
     with patch.object(crowd, "wait") as wait, patch.object(crowd, "_share") as share:
-        first.ready = False
+        first.is_ready = False
         first.start.side_effect = lambda: None
         said = error(lambda: _watched(first, [first, second, third], proxy))
     assert said == "the proxy has ended, with code 4"
     assert wait.call_args.args == ([0, 1, 2], crowd.LOOK)
-    assert share.call_count == 1 and not third.lost
+    assert share.call_count == 1 and not third.is_lost
     assert not second.start.called
 
 
@@ -99,13 +100,13 @@ def _watched(first: Any, processes: list[Any], proxy: Any) -> None:
 
 
 def test_a_process_that_has_ended_is_lost_until_it_is_ready(capsys: Any) -> None:
-    lost = process(0, code=1, ready=False)
+    lost = process(0, code=1, is_ready=False)
     polls = iter([None, None, 4])
     lost.start.side_effect = lambda: setattr(lost.running, "exitcode", None)
     proxy: Any = SimpleNamespace(poll=lambda: next(polls), returncode=4)
     with patch.object(crowd, "wait"), patch.object(crowd, "_share") as share:
         error(lambda: crowd._watch([lost], proxy))
-    assert lost.start.call_count == 1 and lost.lost and not share.called
+    assert lost.start.call_count == 1 and lost.is_lost and not share.called
     assert capsys.readouterr().out == "The process at port 8000 has ended (1).\n"
 
 

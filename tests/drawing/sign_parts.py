@@ -26,7 +26,7 @@ def painted(glyph, paint):
 
 
 def around(shape):
-    return Rectangle.of(point for curve in shape.path for point in curve)
+    return Rectangle.from_points(point for curve in shape.path for point in curve)
 
 
 def wire(drawing, axis, n=-1):

@@ -121,7 +121,7 @@ def test_the_gap_to_the_part_bounds_the_pointer() -> None:
 
 
 def test_places_cover_nothing_of_the_drawing() -> None:
-    own = _CalloutPlacer(DRAWING, "n0", Rectangle.around(DRAWING.glyphs[0].ink), False, inf)
+    own = _CalloutPlacer(DRAWING, "n0", Rectangle.union(DRAWING.glyphs[0].ink), False, inf)
     gap = style.CALLOUT_GAP
     places = own.places(60, 30)
     assert len(places) > 20
@@ -148,13 +148,13 @@ def test_a_pointer_pays_for_what_it_crosses() -> None:
     ).T
     own.is_wire = np.array([False, True, False])
     box = Rectangle(-100, 100, 0, 140)
-    assert own.crossed(box) > callouts.COVER
-    assert own.crossed(box) % callouts.COVER == callouts.WIRE
+    assert own.crossing_cost(box) > callouts.COVER
+    assert own.crossing_cost(box) % callouts.COVER == callouts.WIRE
     own.is_wire = np.array([True, True, False])
-    assert own.crossed(box) == 2 * callouts.WIRE
+    assert own.crossing_cost(box) == 2 * callouts.WIRE
     own.in_the_way = own.in_the_way[:, 2:]
     own.is_wire = np.array([False])
-    assert own.crossed(box) == 0
+    assert own.crossing_cost(box) == 0
 
 
 def test_a_legend_stands_over_the_diagram_at_its_left() -> None:

@@ -26,7 +26,7 @@ def boxes(grid: Annotation, cells: bool) -> list[Rectangle]:
     """The boxes of its cells, or of its rulers and ticks."""
     kinds = ("touch", "neutral") if cells else ("ink",)
     items = [i for i in grid.items if isinstance(i, Outline) and i.paint in kinds]
-    return [Rectangle.of(p for curve in item.path for p in curve) for item in items]
+    return [Rectangle.from_points(p for curve in item.path for p in curve) for item in items]
 
 
 def approx(*numbers: float) -> object:
@@ -36,7 +36,7 @@ def approx(*numbers: float) -> object:
 def test_a_matrix_has_its_cells_its_rulers_and_its_labels() -> None:
     left, *_ = grids(ncd.Id("y:3 m:5"))
     cells = boxes(left, cells=True)
-    whole = Rectangle.around(cells)
+    whole = Rectangle.union(cells)
     assert len(cells) == 15
     for n, cell in enumerate(cells):
         r, c = divmod(n, 5)
@@ -59,7 +59,7 @@ def test_a_matrix_has_its_cells_its_rulers_and_its_labels() -> None:
 
 def test_the_label_of_an_output_is_at_its_right() -> None:
     _, right, _ = grids(ncd.Id("y:3 m:5"))
-    whole = Rectangle.around(boxes(right, cells=True))
+    whole = Rectangle.union(boxes(right, cells=True))
     _, y = (item for item in right.items if isinstance(item, Text))
     assert y.at.x == pytest.approx(whole.x1 + style.RULER_TEXT)
 
@@ -77,13 +77,13 @@ def test_slabs_of_three_axes_lie_behind_each_other() -> None:
         ]
         shift = step * (drawn - 1)
         m, y, h = (item for item in left.items if isinstance(item, Text))
-        whole = Rectangle.around(cells[-6:])
+        whole = Rectangle.union(cells[-6:])
         assert m.box.y1 == pytest.approx(whole.y0 - TICK / 2 - shift - style.RULER_TEXT)
         assert (h.label.words, h.at.y) == ("h", pytest.approx(whole.y0 - shift / 2))
         assert h.at.x + h.label.width == pytest.approx(whole.x0 - style.RULER_TEXT)
         assert y.at.x + y.label.width < whole.x0
         _, own, _ = (item for item in right.items if isinstance(item, Text))
-        last = Rectangle.around(boxes(right, cells=True)[-6:])
+        last = Rectangle.union(boxes(right, cells=True)[-6:])
         assert own.at.x == pytest.approx(last.x1 + shift + style.RULER_TEXT)
 
 
@@ -91,7 +91,7 @@ def test_grids_of_several_arrays_do_not_meet_each_other_or_the_wires() -> None:
     term = ncd.Id("y:3 m:2") @ ncd.Id("h:4 x:2 k:3") @ ncd.Id("m:7") @ ncd.Id("")
     drawing = with_cell_grids(ncd.draw(term), ncd.elaborate(term))
     found = [extra.box for extra in drawing.extras if extra.kind == "cells"]
-    wires = Rectangle.of(p for wire in drawing.wires for curve in wire.path for p in curve)
+    wires = Rectangle.from_points(p for wire in drawing.wires for curve in wire.path for p in curve)
     assert not any(a.meets(b) for a, b in combinations(found, 2))
     assert not any(box.meets(wires) for box in found)
     assert all(drawing.box.x0 < b.x0 and b.x1 < drawing.box.x1 for b in found)
@@ -120,7 +120,7 @@ def test_what_an_index_takes_is_blue_and_the_arrow_comes_from_it(size: int, at: 
     term = ncd.Index(f"a:{size} b:3", a=at)
     left, right, arrow = grids(term)
     blue = [
-        Rectangle.of(p for c in item.path for p in c)
+        Rectangle.from_points(p for c in item.path for p in c)
         for item in left.items
         if isinstance(item, Outline) and item.paint == "touch"
     ]
@@ -130,7 +130,7 @@ def test_what_an_index_takes_is_blue_and_the_arrow_comes_from_it(size: int, at: 
     assert {round((b.y0 - cells[0].y0) / CELL) for b in blue} == {row}
     shaft = next(item for item in arrow.items if isinstance(item, Outline))
     path = [p for curve in shaft.path for p in curve]
-    start = Rectangle.around(cells).x1 + THICK, Rectangle.around(blue).y1
+    start = Rectangle.union(cells).x1 + THICK, Rectangle.union(blue).y1
     assert min(dist(p, start) for p in path) <= style.TOUCH_WAY / 2 + 1e-6
     assert min(x for x, _ in path) >= start[0] - style.TOUCH_WAY
-    assert max(x for x, _ in path) < Rectangle.around(boxes(right, cells=True)).x0
+    assert max(x for x, _ in path) < Rectangle.union(boxes(right, cells=True)).x0

@@ -10,7 +10,7 @@ import pytest
 from ncd import Block, Linear
 from ncd.drawing.elements import style
 from ncd.drawing.elements.primitives import Outline, Rectangle, Text
-from ncd.drawing.equation import _arrow, _at, _is_folded, _level, _lines, _sign
+from ncd.drawing.equation import _arrow, _is_folded, _level, _lines, _moved_to, _sign
 from ncd.drawing.pipeline import draw
 
 ONE = draw(Linear("m:3 -> k:2", "L"))
@@ -23,7 +23,7 @@ def test_a_drawing_is_level_if_the_middle_of_its_inputs_is_at_zero() -> None:
         rows = [wire.path[0].a.y for wire in level.wires if wire.path and not wire.made_by]
         assert min(rows) == pytest.approx(-max(rows))
         assert level.box.width == pytest.approx(drawing.box.width)
-        assert _at(level, 40).box.x0 == 40
+        assert _moved_to(level, 40).box.x0 == 40
 
 
 @pytest.mark.parametrize("sign", ["=", "≝", "up to order ="])

@@ -69,7 +69,10 @@ def test_random_terms_of_other_sizes(look: dict[str, Any]) -> None:
 @pytest.mark.parametrize("entry", ncd.catalogue.values(), ids=lambda entry: entry.name)
 def test_every_knob_of_every_entry(entry: Any) -> None:
     for knob in sample(entry.knobs, 1, entry.name):
-        every = [entry.within({**entry.settings({}), knob.name: n}) for n in (knob.min, knob.max)]
+        every = [
+            entry.with_clamped_indexes({**entry.settings({}), knob.name: n})
+            for n in (knob.min, knob.max)
+        ]
         one, other = (entry.build(**settings) for settings in every)
         notes, more = (entry.callouts(settings) for settings in every)
         look = {"notes": notes} if notes == more else {}

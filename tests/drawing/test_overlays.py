@@ -19,7 +19,7 @@ G = Function("G", "3 -> 2", "tanh")
 
 def outline(extra: Annotation) -> Rectangle:
     """The box of what an extra is painted on."""
-    return Rectangle.of(
+    return Rectangle.from_points(
         p for item in extra.items if isinstance(item, Outline) for c in item.path for p in c
     )
 
@@ -97,7 +97,7 @@ def test_a_block_around_everything_holds_its_columns() -> None:
 
 
 def _holds(box: Rectangle, inner: Rectangle) -> bool:
-    return Rectangle.around([box, inner]) == box
+    return Rectangle.union([box, inner]) == box
 
 
 def test_a_wire_that_everything_is_broadcast_over_has_a_band_behind_its_columns() -> None:
@@ -154,7 +154,7 @@ ATTENTION = ncd.catalogue["multi-head-attention"].build()
 def test_a_note_points_at_its_part_and_lies_on_nothing(part: str) -> None:
     drawing = ncd.draw(ATTENTION, notes={part: "This is what is to be said of it."})
     (note,) = (extra for extra in drawing.extras if extra.kind == "note")
-    glyphs = {glyph.node: Rectangle.around(glyph.ink) for glyph in drawing.glyphs}
+    glyphs = {glyph.node: Rectangle.union(glyph.ink) for glyph in drawing.glyphs}
     at = glyphs.get(note.target_id) or next(f.box for f in drawing.fences if f.id == note.target_id)
     assert outline(note).meets(at.grown(10))
     assert lint(drawing) == []
@@ -172,10 +172,10 @@ def test_a_note_on_an_axis_highlights_its_whole_path() -> None:
     lit, note = drawing.extras
     assert (lit.kind, lit.behind, note.target_id) == ("path", True, "n7")
     paths = [item for item in lit.items if isinstance(item, Outline)]
-    boxes = [Rectangle.of(p for c in path.path for p in c) for path in paths]
+    boxes = [Rectangle.from_points(p for c in path.path for p in c) for path in paths]
     assert len(boxes) == 3  # from L^Q to a dot, from L^K to the other dot, from L^V to L^O
     ends = [wire.path[n] for wire in drawing.wires if wire.axis == "h" for n in (0, -1)]
-    assert all(any(box.meets(Rectangle.at(end.a, 1)) for box in boxes) for end in ends)
+    assert all(any(box.meets(Rectangle.from_center(end.a, 1)) for box in boxes) for end in ends)
     with pytest.raises(UnknownNameError):
         ncd.draw(ATTENTION, notes={"axis z": "?"})
 

@@ -26,4 +26,4 @@ def test_only_what_was_too_much_gets_less(
     room: tuple[float, float], filled: tuple[float, float], after: tuple[float, float]
 ) -> None:
     tried = PageLimits(700, *room).tighter(*filled)
-    assert (tried.width, tried.along, tried.down) == pytest.approx((700, *after))
+    assert (tried.width, tried.width_share, tried.height_share) == pytest.approx((700, *after))

@@ -144,7 +144,7 @@ def test_a_moved_drawing_is_the_same_further_on():
 class Even:
     """An estimate in which all columns are equally wide."""
 
-    def wide(self, first: int, last: int) -> float:
+    def width_between(self, first: int, last: int) -> float:
         return 10.0 * (last - first)
 
 
@@ -175,8 +175,8 @@ def test_a_row_is_broken_as_soon_as_it_is_wider_than_it_may_be(steps, width, at)
 class Lone(Even):
     """An even estimate in which a single state has a width too."""
 
-    def wide(self, first: int, last: int) -> float:
-        return super().wide(first, last) or 1.0
+    def width_between(self, first: int, last: int) -> float:
+        return super().width_between(first, last) or 1.0
 
 
 @pytest.mark.parametrize("name", ["unet", "decoder-block", "gpt-2", "lstm"])

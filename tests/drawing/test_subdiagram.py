@@ -8,7 +8,7 @@ import ncd
 from ncd.drawing.pipeline import block_circuit, draw_part
 from ncd.drawing.plan.repeated_layers import fold_repetitions
 from ncd.errors import UnknownNameError
-from ncd.site.op_cards import inside
+from ncd.site.op_cards import block_op_ids
 from tests.systems.each_system import SYSTEMS
 from tests.systems.each_system.system import System
 
@@ -19,7 +19,7 @@ def test_the_inside_of_a_block_is_that_part_of_the_whole(system: System) -> None
     circuit = ncd.elaborate(term)
     for fence in circuit.fences:
         cells = {cell.id for cell in block_circuit(circuit, fence.id).cells}
-        own = inside(circuit, fence)
+        own = block_op_ids(circuit, fence)
         assert cells <= own if fence.repeats else cells == own
         drawing = draw_part(term, fence.id)
         shown = {id for glyph in drawing.glyphs for id in (glyph.cells or (glyph.node,))}

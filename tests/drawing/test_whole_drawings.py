@@ -8,12 +8,12 @@ from hypothesis import HealthCheck, given, settings
 from PIL import Image
 
 import ncd
-from ncd.cli.check import APART, Case, picture
+from ncd.cli.check import UNCOMPARED_PARTS, Case, picture
 from ncd.drawing.backends.drawing import Drawing
 from ncd.drawing.elements import style
 from ncd.drawing.elements.primitives import DrawnWire
 from ncd.drawing.lint.lint import lint
-from ncd.installation import bundled
+from ncd.installation import package_path
 from tests.support.sampling import count, sample
 from tests.support.strategies import terms
 
@@ -24,7 +24,7 @@ def at_the_ends(entry: ncd.Entry) -> list[dict[str, int]]:
     """Default, and every knob at both ends, alone and together."""
     alone = [{k.name: v} for k in entry.knobs for v in (k.min, k.max)]
     together = [{k.name: getattr(k, side) for k in entry.knobs} for side in ("min", "max")]
-    return [entry.within(entry.settings(knobs)) for knobs in ({}, *alone, *together)]
+    return [entry.with_clamped_indexes(entry.settings(knobs)) for knobs in ({}, *alone, *together)]
 
 
 def wire(drawing: Drawing, array: str, axis: str) -> DrawnWire:
@@ -146,10 +146,10 @@ def test_the_stored_diagrams_are_today_s(entry):
 
 def test_the_dark_diagram_of_the_readme_is_today_s():
     """``python -m ncd render multi-head-attention --dark`` writes it, for a dark page."""
-    stored = bundled("assets/diagrams/dark/multi-head-attention.svg").read_text()
+    stored = package_path("assets/diagrams/dark/multi-head-attention.svg").read_text()
     entry = ncd.catalogue["multi-head-attention"]
     fresh = ncd.draw(entry.build(), dark=True, **entry.look({})).svg()
-    assert APART.sub("", stored).strip() == APART.sub("", fresh).strip()
+    assert UNCOMPARED_PARTS.sub("", stored).strip() == UNCOMPARED_PARTS.sub("", fresh).strip()
 
 
 def test_the_png_shows_the_whole_drawing(attention):

@@ -129,7 +129,7 @@ def test_an_op_has_the_norm_of_the_gradient_at_its_output() -> None:
     values: dict[str, Tensor] = {}
     outputs = module.execute(inputs, keep=values)
     flow = torch.randn(outputs[0].shape, generator=generator(0, "cotangent"))
-    shown = {node.cell: node for node in graph(term).at("op").nodes if node.kind == "op"}
+    shown = {node.cell: node for node in graph(term).at_level("op").nodes if node.kind == "op"}
     for cell in elaborate(term).cells:
         if cell.id in shown:
             (grad,) = torch.autograd.grad(outputs, values[cell.outputs[0].id], flow, True)
@@ -148,7 +148,7 @@ def test_random_terms(term: Term) -> None:
     owned = [node.cell for node in dag.nodes if node.kind in ("function", "parameter")]
     assert cells.issuperset(owned) or any(loop.kind == "scan" for loop in module.circuit.loops)
     for level in LEVELS:
-        view = dag.at(level)
+        view = dag.at_level(level)
         known = {node.id for node in view.nodes}
         assert all({edge.source, edge.target} <= known for edge in view.edges)
         assert dag.hidden(level) + len(view.nodes) == len(dag.nodes)
@@ -167,14 +167,14 @@ def test_every_level_draws(name: str) -> None:
     assert dag.hidden("block") >= dag.hidden("op")
     for level, dark in sample(product(LEVELS, (False, True)), 2, name):
         drawn = svg(dag.dot(level, dark))
-        assert drawn.count('class="edge"') == len(dag.at(level).edges)
-        for node in dag.at(level).nodes:
+        assert drawn.count('class="edge"') == len(dag.at_level(level).edges)
+        for node in dag.at_level(level).nodes:
             assert f'<g id="{node.id}"' in drawn
 
 
 def test_a_selected_op_is_drawn_with_a_thick_outline() -> None:
     dag = graph(ncd.catalogue["multi-head-attention"].build())
-    softmax = next(n.cell for n in dag.at("op").nodes if n.role == "softmax")
+    softmax = next(n.cell for n in dag.at_level("op").nodes if n.role == "softmax")
     for level in LEVELS:
         lines = [line for line in dag.dot(level, selected=softmax).splitlines() if "=3 " in line]
         thick = [re.findall(r"label=\"?([^\\\"]*)", line)[0] for line in lines]
@@ -187,17 +187,17 @@ def test_softmax_keeps_its_result() -> None:
     term = ncd.catalogue["scaled-dot-product-attention"].build()
     dag = graph(term)
     (softmax,) = [node for node in dag.nodes if node.label == "Softmax"]
-    assert softmax.saved == 4 * 20 * 22
+    assert softmax.saved_bytes == 4 * 20 * 22
     assert softmax.shape == "20×22"
     assert "keeps 1.76 kB" in softmax.facts
 
 
 def test_memory_kept_twice_counts_once() -> None:
     whole = graph(ncd.catalogue["multi-head-attention"].build())
-    attention = next(n for n in whole.at("block").nodes if n.label.startswith("Scaled"))
+    attention = next(n for n in whole.at_level("block").nodes if n.label.startswith("Scaled"))
     parts = [n for n in whole.nodes if n.cell in attention.cell.split()]
-    assert attention.saved == sum(dict(s for n in parts for s in n.storages).values())
-    assert attention.saved < sum(n.saved for n in parts)
+    assert attention.saved_bytes == sum(dict(s for n in parts for s in n.storages).values())
+    assert attention.saved_bytes < sum(n.saved_bytes for n in parts)
 
 
 def test_a_copy_adds_no_function() -> None:
@@ -239,7 +239,7 @@ def test_an_op_with_several_outputs() -> None:
     dag = graph(Id("y:3 m:4") >> Linear("m -> d:5", "L") >> Cut("d:5 -> a:2, b:3"))
     assert [node.label for node in dag.nodes if node.kind == "output"] == ["y a", "y b"]
     one, two = (node for node in dag.nodes if node.kind == "output")
-    linear = next(node for node in dag.at("op").nodes if node.label == "Linear L")
+    linear = next(node for node in dag.at_level("op").nodes if node.label == "Linear L")
     assert linear.gradient == pytest.approx(math.hypot(one.gradient or 0, two.gradient or 0))
 
 
@@ -250,7 +250,7 @@ def test_a_scan_has_its_functions_at_every_position_and_its_ops_once() -> None:
     ids = [node.id for node in dag.nodes]
     assert len(ids) == len(set(ids))
     assert [node.label for node in dag.nodes].count("Tanh") == 5
-    ops = dag.at("op").nodes
+    ops = dag.at_level("op").nodes
     assert [node.label for node in ops].count("Elementwise") + sum(
         "tanh" in node.label for node in ops
     ) == 1
@@ -263,7 +263,7 @@ def test_a_shared_layer_is_one_leaf() -> None:
     body = Block(Id("y:3 m:4") >> Linear("m -> m", "L"), "Layer")
     dag = graph(Repeat((body,) * 3, shared=True))
     assert [node.label for node in dag.nodes if node.kind == "parameter"] == ["layers.L.weight"]
-    assert [node.label for node in dag.at("op").nodes].count("Linear L") == 3
+    assert [node.label for node in dag.at_level("op").nodes].count("Linear L") == 3
 
 
 def test_frozen_weights_and_no_grad_outside() -> None:
@@ -286,7 +286,7 @@ def test_evaluation_stays_evaluation() -> None:
 def test_every_body_of_a_repetition_has_its_own_nodes() -> None:
     body = Block(Id("y:3 m:4") >> LayerNorm("m") >> Elementwise("relu"), "Layer")
     dag = graph(Repeat((body,) * 3))
-    blocks = [node for node in dag.at("block").nodes if node.kind == "op"]
+    blocks = [node for node in dag.at_level("block").nodes if node.kind == "op"]
     assert [node.label for node in blocks] == ["Layer"] * 3
     assert len({node.id for node in blocks}) == 3
     assert "layers.2.norm.weight" in [node.label for node in dag.nodes]
@@ -308,12 +308,12 @@ def test_nothing_changes_in_a_module_that_remembers_its_runs() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_few_nodes_by_ops_or_else_by_blocks(name: str) -> None:
     dag = graph(ncd.catalogue[name].build())
-    assert min(len(dag.at(level).nodes) for level in ("op", "block")) <= 70
+    assert min(len(dag.at_level(level).nodes) for level in ("op", "block")) <= 70
 
 
 def test_a_whole_resnet_is_a_few_dozen_blocks_and_its_picture_stays_the_same() -> None:
     dag = graph(ncd.catalogue["identity-resnet"].build())
-    assert len(dag.at("block").nodes) <= 40 < len(dag.at("op").nodes) < len(dag.nodes)
+    assert len(dag.at_level("block").nodes) <= 40 < len(dag.at_level("op").nodes) < len(dag.nodes)
     first, again = (graphviz_layout.svg(dag.dot("block"), patience=60) for _ in range(2))
     alone = svg(dag.dot("block"))
     lines = [
@@ -328,7 +328,7 @@ def test_text_from_outside_is_escaped() -> None:
     dag = graph(Block(term, "\\"))
     for level in LEVELS:
         drawn = svg(dag.dot(level))
-        assert drawn.count('class="node') == len(dag.at(level).nodes)
+        assert drawn.count('class="node') == len(dag.at_level(level).nodes)
     assert "&lt;b&gt;&quot;\\N ]; x [label=boo" in svg(dag.dot("block"))
 
 
@@ -364,7 +364,9 @@ def test_nothing_is_left_behind() -> None:
 def test_on_a_gpu() -> None:
     term = ncd.catalogue["multi-head-attention"].build()
     there = autograd(ncd.compile(term, device="cuda"), *ncd.example_inputs(term, device="cuda"))
-    for mine, yours in zip(there.at("op").nodes, graph(term).at("op").nodes, strict=True):
+    for mine, yours in zip(
+        there.at_level("op").nodes, graph(term).at_level("op").nodes, strict=True
+    ):
         assert mine.label == yours.label
         assert mine.gradient == pytest.approx(yours.gradient, rel=1e-3)
 

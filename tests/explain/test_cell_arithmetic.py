@@ -156,7 +156,7 @@ def test_batch_norm_after_training_uses_what_it_kept() -> None:
     found = number_origin(module, run.values, module.circuit.outputs[0].id, (1, 2))
     assert (
         isinstance(found.arithmetic, NormArithmetic)
-        and found.arithmetic.kept
+        and found.arithmetic.uses_running_statistics
         and found.arithmetic.mean == 2.0
     )
     assert agrees(found)
@@ -168,7 +168,7 @@ def test_nothing_is_told_of_more_numbers_than_can_be_looked_at(
     module, run = traced(Then(Id(Type.parse("i:9, i:9")), Einsum("i, i ->")))
     (out,) = module.circuit.outputs
     assert isinstance(number_origin(module, run.values, out.id, ()).arithmetic, Products)
-    monkeypatch.setattr("ncd.explain.cell_arithmetic.MOST", 8)
+    monkeypatch.setattr("ncd.explain.cell_arithmetic.MAX_NUMBERS", 8)
     assert number_origin(module, run.values, out.id, ()).arithmetic is None
 
 
@@ -219,10 +219,12 @@ def test_a_row_leads_from_query_and_key_to_what_is_mixed(name: str) -> None:
         weights = run.values[each.cell.outputs[0].id]
         assert each.share.value == pytest.approx(float(weights[at]), abs=CLOSE)
         assert each.score is not None and len(each.score.factors) == 2
-        assert each.score.value == pytest.approx(float(each.steps[0].numbers[each.share.at]))
+        assert each.score.value == pytest.approx(
+            float(each.steps[0].numbers[each.share.focus_index])
+        )
         assert torch.equal(each.steps[-1].numbers, each.share.scores)
-        assert len(each.mixed) == 3
-        for mixed in each.mixed:
+        assert len(each.mixed_values) == 3
+        for mixed in each.mixed_values:
             out = run.values[mixed.cell.outputs[0].id]
             assert torch.isclose(out, torch.tensor(mixed.total.value).double()).any()
             own = next(f for f in mixed.total.factors if f.source == mixed.weights)

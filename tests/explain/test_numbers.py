@@ -15,14 +15,14 @@ from ncd.explain.cell_arithmetic import (
     Products,
     ReductionArithmetic,
     SoftmaxArithmetic,
-    counted,
+    full_spans,
     grid,
-    moved,
+    numbers_at,
     place,
+    place_count,
     ravelled,
-    taken,
-    whole,
-    windowed,
+    regroup_index,
+    window_numbers,
 )
 from ncd.language.axes import Array, Dim
 
@@ -37,7 +37,7 @@ def test_a_window_reads_what_is_within_the_edges(first: int, step: int, count: i
     span = IndexSpan(X, count, first, step)
     row = torch.arange(10.0, 15.0)
     wanted = [10.0 + at if 0 <= at < 5 else -7.0 for at in span.positions]
-    assert windowed(row, (span,), -7.0).tolist() == wanted
+    assert window_numbers(row, (span,), -7.0).tolist() == wanted
     assert len(wanted) == count
 
 
@@ -46,25 +46,25 @@ def test_a_window_of_two_sides_is_that_of_a_padded_picture() -> None:
     window = IndexSpan(Y, 3, -1, 2), IndexSpan(X, 2, 4)
     padded = F.pad(picture, (1, 1, 1, 1))
     wanted = padded[:, 0:5:2, 5:7]
-    assert windowed(picture, window, 0.0).tolist() == wanted.flatten().tolist()
+    assert window_numbers(picture, window, 0.0).tolist() == wanted.flatten().tolist()
 
 
 def test_places_count_with_the_last_span_fastest() -> None:
     spans = IndexSpan(Y, 2, 1), IndexSpan(X, 3, -1, 2)
-    every = [place(spans, n) for n in range(counted(spans))]
+    every = [place(spans, n) for n in range(place_count(spans))]
     assert every == [(y, x) for y in (1, 2) for x in (-1, 1, 3)]
     assert list(zip(*(line.tolist() for line in grid(spans)), strict=True)) == every
-    assert (place((), 0), grid(()), counted(())) == ((), (), 1)
-    assert [span.positions for span in whole((Y, X))] == [range(4), range(5)]
+    assert (place((), 0), grid(()), place_count(())) == ((), (), 1)
+    assert [span.positions for span in full_spans((Y, X))] == [range(4), range(5)]
 
 
 def test_an_index_is_that_of_the_same_number_in_another_order() -> None:
     x = torch.arange(4 * 5 * 3).reshape(4, 5, 3)
     k = Dim("k", 0, 3)
     for y, at, n in ((0, 0, 0), (3, 4, 2), (1, 2, 1)):
-        (flat,) = moved((y, at, n), ((Y,), (X,), (k,)), ((Y, X, k),))
+        (flat,) = regroup_index((y, at, n), ((Y,), (X,), (k,)), ((Y, X, k),))
         assert flat == x[y, at, n] == ravelled((y, at, n), (4, 5, 3))
-        assert moved((flat,), ((Y, X, k),), ((k,), (X, Y))) == (n, at * 4 + y)
+        assert regroup_index((flat,), ((Y, X, k),), ((k,), (X, Y))) == (n, at * 4 + y)
 
 
 def test_the_value_of_each_kind_is_what_torch_says() -> None:
@@ -88,12 +88,14 @@ def test_a_normed_number(weight: float | None, bias: float | None, centred: bool
     variance = float(SOME.var(correction=0)) if centred else float((SOME**2).mean())
     found = NormArithmetic((IndexSpan(Y, 4),), SOME, 3, mean, variance, 0.1, weight, bias)
     norm = F.layer_norm(SOME, (4,), eps=0.1) if centred else F.rms_norm(SOME, (4,), eps=0.1)
-    assert found.plain == pytest.approx(float(norm[3]))
+    assert found.normalised == pytest.approx(float(norm[3]))
     scaled = float(norm[3]) * (1 if weight is None else weight) + (bias or 0)
     assert found.value == pytest.approx(scaled)
 
 
 def test_numbers_that_do_not_change_along_a_span_are_repeated() -> None:
-    found = taken(torch.tensor([1.0, 2.0]), (1,), (IndexSpan(Y, 3),))
+    found = numbers_at(torch.tensor([1.0, 2.0]), (1,), (IndexSpan(Y, 3),))
     assert (found.tolist(), found.dtype) == ([2, 2, 2], torch.float64)
-    assert math.prod(Array.parse("y:4 x:5").shape) == counted(whole(Array.parse("y:4 x:5").dims))
+    assert math.prod(Array.parse("y:4 x:5").shape) == place_count(
+        full_spans(Array.parse("y:4 x:5").dims)
+    )

@@ -80,7 +80,7 @@ def test_a_conversion_to_a_plain_number_is_a_fact_and_one_to_a_real_number_only_
 def test_what_divides_exactly_stays_a_polynomial_and_depends_on_no_fact() -> None:
     trace = SizeTrace()
     a, b = trace.size("a", 6), trace.size("b", 4)
-    assert trace.open == {"a": a, "b": b}
+    assert trace.symbolic_sizes == {"a": a, "b": b}
     assert ((6 * a * b + 2 * b) // (2 * b)).total == (3 * a + 1).total
     assert (6 * a * b) % (3 * a) == 0 and (a - a, a * 0, a**0) == (0, 0, 1)
     assert (a**3).total == (a * a * a).total

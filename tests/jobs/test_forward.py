@@ -9,7 +9,7 @@ import ncd
 from ncd.jobs import pool_jobs as forwards
 from ncd.jobs.fork_server import work
 from ncd.jobs.local_workers import Message, WorkerChannel, job_request
-from ncd.jobs.pool_jobs import ForwardResult, first, fits, read
+from ncd.jobs.pool_jobs import ForwardResult, first_map, fits, read
 from ncd.run.guard import peak
 from ncd.run.run_memory import predicted_forward_peak
 from ncd.systems.catalogue_entry import Entry
@@ -54,8 +54,8 @@ def test_every_system_has_the_numbers_of_its_trace(entry: Entry) -> None:
             spread = float(numbers.std(correction=0))
             assert seen.mean == pytest.approx(float(numbers.mean()), rel=1e-4, abs=1e-5)
             assert seen.deviation == pytest.approx(spread, rel=1e-3, abs=1e-5)
-        grid = first(array, tensor)
-        assert seen.shape == tuple(grid.shape) and len(seen.cells) <= forwards.MOST
+        grid = first_map(array, tensor)
+        assert seen.shape == tuple(grid.shape) and len(seen.cells) <= forwards.MAX_SIDE
         corner = grid[: seen.block[0], : seen.block[1]].float()
         if corner.isfinite().all():
             assert seen.cells[0][0] == pytest.approx(float(corner.mean()), rel=1e-3, abs=1e-5)

@@ -9,7 +9,7 @@ from threading import Event
 import pytest
 
 from ncd.jobs import job_pool as pools
-from ncd.jobs.job_pool import LATE, LEFT, LOST, STOPPED, Pool, Ticket
+from ncd.jobs.job_pool import LATE, LEFT, LOST_WORKER_TEXT, STOPPED, Pool, Ticket
 from ncd.jobs.local_workers import Message, WorkerChannel
 
 WAIT = 20.0
@@ -156,7 +156,7 @@ def test_a_lost_worker_is_a_retry_before_all_others_and_only_once() -> None:
     second.words.put(step(1))
     second.words.put(None)
     until(one, "ended")
-    assert one.failure == LOST and not one.result
+    assert one.failure == LOST_WORKER_TEXT and not one.result
     assert '"seed": 1' in backend.next().text
 
 
@@ -196,7 +196,7 @@ def test_a_visitor_who_shows_no_sign_holds_no_worker(monkeypatch: pytest.MonkeyP
     pool, backend = pair()
     one, two = ask(pool, 0), ask(pool, 1)
     first = backend.next()
-    monkeypatch.setattr(pools, "GONE", 60.0)
+    monkeypatch.setattr(pools, "TICKET_SECONDS", 60.0)
     one.last_polled -= 61.0
     assert backend.next().text != first.text and one.failure == LEFT
     assert not two.ended
@@ -216,7 +216,7 @@ def test_a_queue_that_is_full_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pools, "WAITING", 1)
     pool, _ = pair()
     tickets = [ask(pool, seed) for seed in range(3)]
-    assert [ticket.failure for ticket in tickets] == ["", "", pools.FULL]
+    assert [ticket.failure for ticket in tickets] == ["", "", pools.FULL_QUEUE_TEXT]
 
 
 def test_many_steps_go_in_one_message() -> None:

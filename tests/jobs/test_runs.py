@@ -11,7 +11,7 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from ncd.jobs.job_pool import LOST, QUIET, Pool, Ticket
+from ncd.jobs.job_pool import LOST_WORKER_TEXT, QUIET, Pool, Ticket
 from ncd.jobs.local_workers import Local
 from ncd.jobs.training_runs import TrainingRun
 from ncd.systems.training.trained_weights import read_weights
@@ -150,7 +150,7 @@ def test_killed_twice_it_says_so_and_the_next_goes_well(pool: Pool, backend: Loc
     while not run.again:
         assert run.poll(60)
     lose(backend, run)
-    assert ended(run).failure == LOST
+    assert ended(run).failure == LOST_WORKER_TEXT
     assert backend.helper
     backend.helper.process.kill()
     backend.helper.process.wait()

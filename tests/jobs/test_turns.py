@@ -33,7 +33,7 @@ class Queue:
         until(lambda: len(self.order) + self.turns.waiting > before)
 
     def _hold(self, name: str, visitor: str) -> None:
-        with self.turns.taken(visitor, LONG) as came:
+        with self.turns.take_turn(visitor, LONG) as came:
             assert came
             self.order.append(name)
             self.go[name].wait(LONG)
@@ -90,7 +90,7 @@ def test_who_waits_too_long_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     reader = Reader()
     with ExitStack() as others, pytest.raises(TextError) as error:
         for _ in range(reader.turns["source"].count):
-            assert others.enter_context(reader.turns["source"].taken("another", 0.0))
+            assert others.enter_context(reader.turns["source"].take_turn("another", 0.0))
         reader.read("nn.Linear(2, 3)", "one")
     assert str(error.value) == (
         "line 1, column 1: too many sources are read now. Try it again in a minute."

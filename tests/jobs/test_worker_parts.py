@@ -21,7 +21,7 @@ from ncd.errors import SizeError
 from ncd.jobs import fork_server, local_workers, pool_jobs, ray_workers, source_job, source_reading
 from ncd.jobs.fork_server import SocketLine
 from ncd.jobs.local_workers import LONGEST, OFTEN, RESULT_REQUEST, WorkerChannel
-from ncd.jobs.pool_jobs import forward, shown
+from ncd.jobs.pool_jobs import forward, map_dimensions
 from ncd.jobs.ray_workers import Actor, Cluster, Hand, Mailbox
 from ncd.notation.term_reader import TextError
 from tests.browser.server import free_port
@@ -76,9 +76,9 @@ def test_a_late_result_is_the_last(clock: list[float]) -> None:
     assert line.timed_out
     line.give(b"r", whole=False)
     assert line.sent == [{"result": b"r", "whole": False, "last": True}]
-    assert not line.wanted()
+    assert not line.has_new_request()
     line.want()
-    assert line.wanted() and not line.wanted()
+    assert line.has_new_request() and not line.has_new_request()
 
 
 def test_a_message_is_a_line_and_its_result_follows() -> None:
@@ -100,27 +100,27 @@ def test_a_worker_hears_until_its_connection_closes() -> None:
         line = SocketLine(theirs)
         ours.sendall(b"?" if b"?" not in RESULT_REQUEST else b"x")
         ours.shutdown(socket.SHUT_WR)
-        line.heed()
-        assert not line.wanted() and codes == [0]
+        line.handle_requests()
+        assert not line.has_new_request() and codes == [0]
     ours, theirs = socket.socketpair()
     with ours, theirs, patch.object(fork_server.os, "_exit", codes.append):
         line = SocketLine(theirs)
         ours.sendall(RESULT_REQUEST)
         ours.shutdown(socket.SHUT_WR)
-        line.heed()
-        assert line.wanted()
+        line.handle_requests()
+        assert line.has_new_request()
 
 
 def test_the_question_is_the_first_line_and_no_more_is_read() -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
         ours.sendall(b"a question\nmore")
-        assert fork_server._first(theirs) == "a question\n"
+        assert fork_server._read_line(theirs) == "a question\n"
         assert theirs.recv(10) == b"more"
         ours.sendall(b"cut off")
         ours.close()
         with pytest.raises(EOFError):
-            fork_server._first(theirs)
+            fork_server._read_line(theirs)
 
 
 def test_a_process_is_forked_for_each_socket_until_the_input_ends() -> None:
@@ -209,7 +209,7 @@ def test_pages_come_before_jobs(now: int, more: int, tmp_path: Path) -> None:
         assert not score.exists()
         score.write_text("0")
         fork_server.lower_priority()
-    assert asked == [0, more] * 2 and score.read_text() == str(fork_server.FIRST)
+    assert asked == [0, more] * 2 and score.read_text() == str(fork_server.OOM_SCORE)
 
 
 @dataclass(frozen=True)
@@ -244,8 +244,8 @@ def test_weights_are_given_when_asked_for_and_at_the_end(scored: bool) -> None:
     asked = iter([False, True, False])
     with (
         patch.object(pool_jobs, "LOOPS", {"fit": Loop}),
-        patch.object(pool_jobs, "written", lambda _, note: note["steps"].encode()),
-        patch.object(line, "wanted", lambda: next(asked)),
+        patch.object(pool_jobs, "write_weights", lambda _, note: note["steps"].encode()),
+        patch.object(line, "has_new_request", lambda: next(asked)),
         patch.object(line, "tell", told.append),
         patch.object(line, "give", lambda result, whole: given.append((result, whole))),
     ):
@@ -260,7 +260,7 @@ def test_a_late_training_gives_what_it_has_and_ends() -> None:
     told: list[Any] = []
     with (
         patch.object(pool_jobs, "LOOPS", {"fit": Loop}),
-        patch.object(pool_jobs, "written", lambda _, note: note["seed"].encode()),
+        patch.object(pool_jobs, "write_weights", lambda _, note: note["seed"].encode()),
         patch.object(Heard, "timed_out", True),
         patch.object(line, "tell", told.append),
     ):
@@ -340,7 +340,7 @@ def test_a_term_that_cannot_be_read_again_is_told() -> None:
     assert not isinstance(source_reading._read(json.dumps(said).encode()), TextError)
     found = source_reading._read(json.dumps({**said, "term": "{}"}).encode())
     assert isinstance(found, TextError) and (found.line, found.column) == (1, 1)
-    assert source_job.read(source_job.written(())) == ()
+    assert source_job.read(source_job.findings_json(())) == ()
 
 
 # --- a cluster ------------------------------------------------------------------------------------
@@ -465,7 +465,7 @@ def test_an_actor_collects_its_messages() -> None:
             hand.line.send({"news": [n]})
         assert hand.listen() == [{"news": [0]}, {"news": [1]}, {"news": [2]}]
     hand.want()
-    assert hand.line.wanted()
+    assert hand.line.has_new_request()
 
 
 # --- limits ---------------------------------------------------------------------------------------
@@ -509,7 +509,7 @@ def test_the_pool_takes_what_is_at_its_limits_and_no_more(
     [("y:2 x:3", (0, 1)), ("c:2 x:4x5", (1, 2)), ("x:4x5 c:2", (0, 1)), ("b:2 x:4x5x6", (0, 1))],
 )
 def test_the_map_of_an_array_is_of_its_spatial_axis(text: str, dims: tuple[int, int]) -> None:
-    assert shown(ncd.Array.parse(text)) == dims
+    assert map_dimensions(ncd.Array.parse(text)) == dims
 
 
 def test_a_run_reports_each_op() -> None:
@@ -527,5 +527,5 @@ def test_only_readers_of_sources_map_their_memory(ready: str) -> None:
     with patch.object(local_workers.subprocess, "Popen") as started:
         local_workers.Helper(ready).line.close()
     env = started.call_args.kwargs["env"]
-    assert (local_workers.MAPPED.items() <= env.items()) == (ready == "source")
+    assert (local_workers.MALLOC_SETTINGS.items() <= env.items()) == (ready == "source")
     assert started.call_args.args[0][-1] == ready

@@ -179,7 +179,7 @@ def test_an_entry_builds_at_its_bounds_and_beyond_its_sliders(entry: Entry) -> N
     ]
     for name, value in sample(legal, 4, entry.name):
         try:
-            entry.build(**entry.within(entry.settings({name: value})))
+            entry.build(**entry.with_clamped_indexes(entry.settings({name: value})))
         except ncd.SizeError as error:  # what one size may be can depend on another
             assert error.cure, (name, value)
     for knob in entry.knobs:

@@ -561,7 +561,7 @@ class Real(Storages):
         if not isinstance(tensor, FakeTensor):
             super()._add(tensor)
 
-    def _beside(self, func: object, args: object, made: object) -> None:
+    def _add_scratch(self, func: object, args: object, made: object) -> None:
         pass
 
 

@@ -15,15 +15,15 @@ from ncd.language.fields import (
     AXIS,
     FLAG,
     INITIAL,
-    KEPT,
     LONG_TEXT,
+    MAX_CACHE_ENTRIES,
     NAME,
     NUMBER,
+    OPTIONAL_SIGNATURE,
     PROBABILITY,
     SCOPE,
     SIGNATURE,
-    SMALL,
-    STATED,
+    SMALL_NUMBER,
     TERM,
     TERMS,
     TEXT,
@@ -39,7 +39,9 @@ from ncd.language.fields import (
 OVER = number("a number over 1", lambda value: value > 1, "1.5")
 
 
-@pytest.mark.parametrize(("by", "value"), [(NUMBER, -3), (NUMBER, 2.5), (OVER, 2), (SMALL, 0.1)])
+@pytest.mark.parametrize(
+    ("by", "value"), [(NUMBER, -3), (NUMBER, 2.5), (OVER, 2), (SMALL_NUMBER, 0.1)]
+)
 def test_a_number_is_read_as_a_real_one(by: FieldFormat, value: float) -> None:
     found = by.read(value, "limit")
     assert found == value and type(found) is float
@@ -61,7 +63,7 @@ def test_only_a_finite_number_is_one(value: object) -> None:
             1,
             "limit is 1, but it is a number from 0 up to, not including, 1. Try limit=0.1.",
         ),
-        (SMALL, 0, "limit is 0, but it is a small number over 0. Try limit=1e-5."),
+        (SMALL_NUMBER, 0, "limit is 0, but it is a small number over 0. Try limit=1e-5."),
     ],
 )
 def test_a_number_beyond_the_limits_is_refused(by: FieldFormat, value: float, said: str) -> None:
@@ -76,13 +78,22 @@ READ: list[tuple[FieldFormat, object, object]] = [
     *((COUNT, 1, 1), (COUNT, 9, 9), (SHIFT, -5, -5), (SHIFT, 5, 5)),
     *((TEXT, "x" * 200, "x" * 200), (LONG_TEXT, "x" * 4000, "x" * 4000), (SCOPE, "", "")),
     *((NAME, "Q", "Q"), (SCOPE, "Q1", "Q1"), (HOW, "max", "max"), (FLAG, False, False)),
-    *((AXIS, "x", X), (AXIS, X, X), (ARRAY, "x y", XY), (INITIAL, "", None), (STATED, None, None)),
+    *(
+        (AXIS, "x", X),
+        (AXIS, X, X),
+        (ARRAY, "x y", XY),
+        (INITIAL, "", None),
+        (OPTIONAL_SIGNATURE, None, None),
+    ),
     *((TERMS, [Id("m")], (Id("m"),)), (TERMS, (), ())),
 ]
 # A formula, a type or a number that may be left out is written as itself, or as null and None.
 WRITTEN = [
     *(row for row in READ if row[0] not in (TERM, TERMS)),
-    *((INITIAL, "m - 1", parse("m - 1")), (STATED, "x -> y", Signature.parse("x -> y"))),
+    *(
+        (INITIAL, "m - 1", parse("m - 1")),
+        (OPTIONAL_SIGNATURE, "x -> y", Signature.parse("x -> y")),
+    ),
     *((optional(COUNT), 3, 3), (optional(COUNT), None, None), (NUMBER, 2, 2.0)),
     *((SIGNATURE, "a b -> b", Signature.parse("a b -> b")), (TYPE, "a, b", Type.parse("a, b"))),
 ]
@@ -133,7 +144,7 @@ def test_what_is_written_in_either_language_is_read_as_what_it_was(
     by: FieldFormat, value: object, meant: object
 ) -> None:
     """In JSON by ``plain``, in Python by ``literal``."""
-    assert by.read(json.loads(json.dumps(by.plain(meant))), "f") == meant
+    assert by.read(json.loads(json.dumps(by.json_value(meant))), "f") == meant
     assert by.read(ast.literal_eval(by.literal(meant)), "f") == meant
 
 
@@ -154,11 +165,11 @@ def test_an_object_remembers_so_many_values_and_no_more() -> None:
         computed.append(key)
         return key
 
-    for key in range(KEPT + 1):
+    for key in range(MAX_CACHE_ENTRIES + 1):
         assert (
             memoised(owner, "_known", key, compute)
             == memoised(owner, "_known", key, compute)
             == key
         )
-        assert len(owner.__dict__["_known"]) == (key + 1 if key < KEPT else 1)
-    assert computed == [*range(KEPT + 1)]
+        assert len(owner.__dict__["_known"]) == (key + 1 if key < MAX_CACHE_ENTRIES else 1)
+    assert computed == [*range(MAX_CACHE_ENTRIES + 1)]

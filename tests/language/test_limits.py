@@ -21,7 +21,7 @@ from ncd.language.axes import MAX_DIMENSIONS, MAX_SIZE, SIDES, Signature, Type
 from ncd.language.op import TilingRule
 from ncd.language.patterns import Binding, check_form
 from ncd.language.terms import Then
-from ncd.words import LISTED, LONGEST, near_name, nearest_name
+from ncd.words import LONGEST, MAX_LISTED_NAMES, near_name, nearest_name
 from tests.support.limits import Limit
 
 
@@ -219,9 +219,11 @@ def test_names_have_a_length_and_lists_an_end() -> None:
     assert near_name("a" * (LONGEST + 1), ("a" * LONGEST,)) == ""
     assert near_name("", ("b",)) == ""
     assert near_name("Co", ("Co2d",)) == "" and near_name("Con", ("Con2d", "Con1")) == "Con1"
-    for count in (1, LISTED, LISTED + 1):
+    for count in (1, MAX_LISTED_NAMES, MAX_LISTED_NAMES + 1):
         known = [f"x{n}" for n in range(count)]
-        meant = f"one of {', '.join(known)}" if count <= LISTED else "one such as x0, x1, x2"
+        meant = (
+            f"one of {', '.join(known)}" if count <= MAX_LISTED_NAMES else "one such as x0, x1, x2"
+        )
         assert nearest_name("unlike", known) == meant
     assert nearest_name("unlike", ()) == "one such as "
 
@@ -232,9 +234,9 @@ def test_steps_that_want_more_axes_again_and_again_are_refused(
     """The last of n steps adds an axis in front, so that the n - 1 before it are typed again."""
     steps = (Id("b"), ncd.Softmax("b"), Id("a b"))
     again = 2 * (1 + 1)  # two steps, one array of one axis
-    monkeypatch.setattr("ncd.language.terms.RETYPED", again)
+    monkeypatch.setattr("ncd.language.terms.MAX_RETYPED_AXES", again)
     assert str(Then(*steps).cod) == "a b"
-    monkeypatch.setattr("ncd.language.terms.RETYPED", again - 1)
+    monkeypatch.setattr("ncd.language.terms.MAX_RETYPED_AXES", again - 1)
     with pytest.raises(ncd.NCDError, match=r"^Then: its steps want more axes again and again, so"):
         Then(*steps)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ncd import ask
-from ncd.app.page.own_page import edited
+from ncd.app.page.own_page import cleaned_text
 from ncd.read.recognise import unindented
 
 PLAIN = """m = nn.Sequential(
@@ -23,7 +23,7 @@ PRINTED = "\n\ntensor([[0.1]])"
     "text", [INDENTED, TABS, f"  >>> {DOCTEST}{PRINTED}", f"In [1]: {CELLS}{PRINTED}"]
 )
 def test_blanks_and_prompts_before_all_lines_are_left_out(text: str) -> None:
-    assert unindented(text).rstrip() == edited(text).rstrip() == PLAIN
+    assert unindented(text).rstrip() == cleaned_text(text).rstrip() == PLAIN
     (finding,) = ask(text).findings
     assert (finding.kind, finding.line) == ("failure", 2)
     assert finding.cures[0].text.rstrip() == PLAIN.replace("8, 3", "6, 3")

@@ -14,7 +14,7 @@ from time import process_time
 from typing import Any
 
 import ncd
-from ncd.app.page.own_page import edited
+from ncd.app.page.own_page import cleaned_text
 from ncd.app.scene.own_entry import custom_entry
 from ncd.errors import NCDError
 from ncd.notation.term_reader import TextError
@@ -38,7 +38,7 @@ def ours(event: str, args: tuple[Any, ...]) -> bool:
 def shown(text: str) -> str:
     """Returns what comes of a text, in a word; one that can be read is also drawn."""
     try:
-        entry = custom_entry(edited(text))
+        entry = custom_entry(cleaned_text(text))
         term = entry.build(**entry.settings({}))
         ncd.draw(term, width=1280).svg()
     except NCDError:

@@ -80,7 +80,7 @@ def test_the_wires_that_a_reduction_ends_are_those_that_it_reduces(sample: Sampl
     assert isinstance(cell.op, Reduce)
     wires = {port: name for port, _, name in ports(cell.site.inputs)}
     ended = [wires[port] for mark in cell.op.glyph(cell.site).marks for port in mark.ins]
-    assert ended == list(cell.op.reduced)
+    assert ended == list(cell.op.reduced_axes)
 
 
 @pytest.mark.parametrize("how", ["sum", "mean", "max", "min", "product"])

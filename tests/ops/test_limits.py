@@ -12,7 +12,7 @@ from tests.support.limits import Limit
 LIMITS = (
     Limit(
         constant_array,
-        "MOST",
+        "MAX_NUMBERS",
         5,
         lambda: Given("x:5", "g", "1 0*3 2"),
         "numbers has more than 4 numbers. Try fewer.",
@@ -35,7 +35,7 @@ LIMITS = (
         opaque_call,
         "LONGEST",
         11,
-        lambda: opaque_call.CALLED.read("a, 1, dim=2", "arguments"),
+        lambda: opaque_call.ARGUMENTS_FORMAT.read("a, 1, dim=2", "arguments"),
         "arguments is 'a, 1, dim=2', but it is text. Try ",
     ),
     Limit(

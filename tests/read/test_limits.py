@@ -60,14 +60,14 @@ LIMITS = (
         torch_names,
         "NUMBERS",
         5,
-        lambda: torch_names.lined(new_machine(), 0, 1, 5),
+        lambda: torch_names.limited_linspace(new_machine(), 0, 1, 5),
         "it is a tensor of more than 4 numbers",
     ),
     Limit(
         torch_names,
         "NUMBERS",
         5,
-        lambda: torch_names.counted(new_machine(), 5),
+        lambda: torch_names.limited_arange(new_machine(), 5),
         "it is a tensor of more than 4 numbers",
     ),
 )

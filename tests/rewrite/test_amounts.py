@@ -22,7 +22,7 @@ PRODUCT = Einsum("a:24 b:40, b:40 c:56 -> a c")
 
 @given(TERMS, st.integers(1, 9), st.integers(1, 9), st.integers(1, 9))
 def test_an_amount_is_the_sum_of_its_products(terms, x: int, y: int, tile: int) -> None:
-    amount = TrafficPolynomial.of(terms)
+    amount = TrafficPolynomial.from_terms(terms)
     meant = {SIZE: x, TILE: tile, TILES: ceil(x / tile), Factor("size", "y"): y}
     numbers, bits = 0, dict[object, int]()
     for count, factors, width in terms:
@@ -55,7 +55,10 @@ def test_an_amount_is_the_sum_of_its_products(terms, x: int, y: int, tile: int) 
     ],
 )
 def test_a_factor_of_one_is_not_written(terms, text: str, latex: str) -> None:
-    assert (str(TrafficPolynomial.of(terms)), TrafficPolynomial.of(terms).latex()) == (text, latex)
+    assert (
+        str(TrafficPolynomial.from_terms(terms)),
+        TrafficPolynomial.from_terms(terms).latex(),
+    ) == (text, latex)
 
 
 @pytest.mark.parametrize("budget", (0, 400, 1000, 4096, 20_000, 10**6))

@@ -21,7 +21,7 @@ class Watched(run._FusedLoopRunner):
         super()._do(op, group)
         held = {
             id: sum(part.data.numel() for part in (x.parts if isinstance(x, DeferredTile) else [x]))
-            for id, x in group.held.items()
+            for id, x in group.resident_tiles.items()
         }
         totals = {id: sum(p.data.numel() for p in parts) for id, parts in group.totals.items()}
         states = {

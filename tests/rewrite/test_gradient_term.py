@@ -98,7 +98,7 @@ def small(entry: Entry) -> Term:
         k.name: k.min + max(0, min(3, k.default) - k.min + k.step - 1) // k.step * k.step
         for k in entry.knobs
     }
-    return entry.build(**entry.within(least))
+    return entry.build(**entry.with_clamped_indexes(least))
 
 
 @settings(max_examples=count(25, 300), deadline=None)

@@ -24,7 +24,7 @@ from ncd.ops import (
     Scale,
     Softmax,
 )
-from ncd.rewrite.tile_loop import resized
+from ncd.rewrite.tile_loop import resize_expression
 
 
 class Case(NamedTuple):
@@ -146,5 +146,5 @@ def test_a_position_counts_from_the_start_of_the_whole_axis(
 ) -> None:
     whole, tile, rest = Dim("x", 0, 5), Dim("x", 0, size), Dim("y", 0, 2)
     position, moved = Position(whole, (whole, rest)), Position(tile, (tile, rest))
-    found = resized(position, {"z": (4, 6)} if cut is None else {"x": cut, "z": (4, 6)})
+    found = resize_expression(position, {"z": (4, 6)} if cut is None else {"x": cut, "z": (4, 6)})
     assert found == (Infix("+", moved, Const(start)) if start else moved)

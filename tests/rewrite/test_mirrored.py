@@ -16,7 +16,7 @@ from ncd.drawing.plan.memory_notes import MemoryNote
 from ncd.language.op import ArrayHandle
 from ncd.language.step_wires import AppliedTerm
 from ncd.rewrite.backward_blocks import (
-    FEW,
+    MIN_BOX_STEPS,
     BackwardBox,
     LoadNote,
     _BackwardGroup,
@@ -106,7 +106,9 @@ def test_ops_that_are_only_drawn_can_be_printed() -> None:
     assert repr(MemoryNote("save", "q", ())) == "MemoryNote('save', 'q')"
 
 
-@pytest.mark.parametrize(("count", "box"), [(1, False), (FEW - 1, False), (FEW, True)])
+@pytest.mark.parametrize(
+    ("count", "box"), [(1, False), (MIN_BOX_STEPS - 1, False), (MIN_BOX_STEPS, True)]
+)
 def test_few_steps_are_drawn_as_they_are(count: int, box: bool) -> None:
     arrays = [ArrayHandle(Param("y:2", "b").cod[0]) for _ in range(count + 1)]
     steps = [AppliedTerm(Elementwise("sin"), (one,), (two,)) for one, two in pairwise(arrays)]

@@ -15,7 +15,7 @@ from ncd import Axes, Block, Dropout, Id, Linear, Repeat, Softmax
 from ncd.circuit.elaborate import elaborate
 from ncd.run.checkpointing import LayerBytes, layers, measured_saved, pareto_choices, plans
 from ncd.run.recompute import segments
-from ncd.run.run_memory import Storages, summed
+from ncd.run.run_memory import Storages, scalar_of_outputs
 from tests.run.test_saved_for_backward import gradients
 
 FEW = st.integers(0, 6)
@@ -102,11 +102,13 @@ def test_stated_bytes_are_measured_and_gradients_are_the_same(
     inputs = ncd.example_inputs(term)
     plain = gradients(ncd.compile(term).double(), inputs)
     first, *_, last = every = plans(term)
-    assert first.kept == first.bytes == ncd.saved(term).bytes
+    assert first.bytes_between_passes == first.bytes == ncd.saved(term).bytes
     middle = every[len(every) // 2]
     for plan in {middle, last}:
         module = ncd.compile(term, recompute=plan.recompute)
-        assert plan.kept == pytest.approx(measured_saved(module, inputs).bytes, rel=0.1)
+        assert plan.bytes_between_passes == pytest.approx(
+            measured_saved(module, inputs).bytes, rel=0.1
+        )
     module = ncd.compile(term, recompute=middle.recompute).double()
     torch.testing.assert_close(gradients(module, inputs), plain, rtol=1e-9, atol=1e-9)
     assert middle.flops == ncd.saved(term, middle.recompute).flops
@@ -129,7 +131,7 @@ def peak(term: ncd.Term, again: tuple[str, ...]) -> int:
     for weight in weights:
         weight.grad = torch.zeros_like(weight)  # so that its bytes are there from the start
     with Storages([*weights, *(x.grad for x in weights if x.grad is not None)]) as counted:
-        total = summed(module.execute(inputs, watch=lambda cell, given, made: None))
+        total = scalar_of_outputs(module.execute(inputs, watch=lambda cell, given, made: None))
         counted.peak = counted.now
         total.backward()
     return counted.peak
@@ -195,5 +197,6 @@ def test_ops_outside_all_stacks_only_hold_what_they_save() -> None:
     assert first == LayerBytes("", 0, 0, 0, 0, 0, 5 * 4 * 4, 0, 0)
     assert [one.stack for one in stack] == ["layers"] * 4
     assert (
-        sum(one.saved for one in found) == ncd.saved(Id("y:5 m:4") >> Softmax("m") >> LAYERS).bytes
+        sum(one.saved_bytes for one in found)
+        == ncd.saved(Id("y:5 m:4") >> Softmax("m") >> LAYERS).bytes
     )

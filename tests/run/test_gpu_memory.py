@@ -11,10 +11,10 @@ from ncd import Entry, LimitError, Linear
 from ncd.circuit.elaborate import elaborate
 from ncd.language.number_formats import BITS, PLAIN_FORMATS
 from ncd.run import device
-from ncd.run.guard import _bound, check_run, peak
+from ncd.run.guard import _upper_bound, check_run, peak
 from ncd.run.limits import Limits
 from ncd.run.module import rounded
-from ncd.run.run_memory import LARGE, LIBRARIES, held
+from ncd.run.run_memory import LARGE_ARRAY_BYTES, LIBRARIES, allocated_bytes
 from tools.gpu.memory import LARGE as SYSTEMS
 
 # What torch.cuda.max_memory_allocated was on an H200, with torch 2.11: the run, and where every
@@ -42,8 +42,8 @@ def test_what_was_seen_is_stated(name: str) -> None:
     circuit = elaborate(ncd.catalogue[name].build(**SYSTEMS[name]))
     for watched, seen in zip((False, True), SEEN[name], strict=True):
         stated = peak(circuit, watched=watched, device="cuda")
-        assert seen <= stated <= 2 * seen + LIBRARIES + 32 * LARGE
-        assert stated <= _bound(circuit, "cuda")
+        assert seen <= stated <= 2 * seen + LIBRARIES + 32 * LARGE_ARRAY_BYTES
+        assert stated <= _upper_bound(circuit, "cuda")
 
 
 @pytest.mark.few(8)
@@ -52,12 +52,15 @@ def test_the_arithmetic_that_goes_first_is_never_under(entry: Entry) -> None:
     circuit = elaborate(entry.build())
     for watched in (False, True):
         stated = peak(circuit, watched=watched, device="cuda")
-        assert LIBRARIES < stated <= _bound(circuit, "cuda")
+        assert LIBRARIES < stated <= _upper_bound(circuit, "cuda")
 
 
 def test_an_array_takes_whole_blocks() -> None:
-    assert [held(n) for n in (1, 512, 513)] == [512, 512, 1024]
-    assert held(LARGE) == LARGE and held(LARGE + 1) == 2 * LARGE + 512
+    assert [allocated_bytes(n) for n in (1, 512, 513)] == [512, 512, 1024]
+    assert (
+        allocated_bytes(LARGE_ARRAY_BYTES) == LARGE_ARRAY_BYTES
+        and allocated_bytes(LARGE_ARRAY_BYTES + 1) == 2 * LARGE_ARRAY_BYTES + 512
+    )
 
 
 def test_a_softmax_backward_takes_an_array_more_than_on_a_cpu() -> None:
@@ -65,7 +68,7 @@ def test_a_softmax_backward_takes_an_array_more_than_on_a_cpu() -> None:
     circuit = elaborate(ncd.catalogue["flash-attention"].build(y=4096, x=4096))
     array = 4 * 4096 * 4096
     more = peak(circuit, watched=True, device="cuda") - LIBRARIES - peak(circuit, watched=True)
-    assert array <= more < array + 20 * LARGE
+    assert array <= more < array + 20 * LARGE_ARRAY_BYTES
 
 
 @pytest.mark.parametrize(("k", "fused"), [(16, True), (18, False)])

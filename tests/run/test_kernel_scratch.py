@@ -13,7 +13,7 @@ from torch import Tensor
 from ncd.run.run_memory import (
     LANES,
     ROWS,
-    STRIDED,
+    STRIDED_THREAD_BYTES,
     ConvolutionScratch,
     cpu_scratch_bytes,
     most_convolution_bytes,
@@ -88,7 +88,7 @@ def test_windows_that_are_apart_keep_a_border_as_wide_as_they_are(
     own = ConvolutionScratch(x, weight, (2, 6, 4, 4), setting)
     deep, wide = (-(-n // (LANES or 16)) * (LANES or 16) for n in (6, 5))
     numbers = deep * around + ROWS * wide * 8 + products * deep * wide
-    assert own.tables == torch.get_num_threads() * (4 * numbers + STRIDED)
+    assert own.tables == torch.get_num_threads() * (4 * numbers + STRIDED_THREAD_BYTES)
     assert own.picked == torch.get_num_threads() * wide * 4 * 4 * 4
     near = ConvolutionScratch(x, weight, (2, 6, 8, 7), ([1, 1], *setting[1:]))
     assert near.tables == near.picked == 0
@@ -145,4 +145,7 @@ def test_what_sizes_alone_bound_is_never_less_than_what_a_kernel_keeps(
     setting = [stride] * len(side), whole, [1] * len(side), back, whole, 1
     own = ConvolutionScratch(x, weight, made.shape, setting)
     most = most_convolution_bytes(1, channels, [prod(end) for end in ends], prod(few), prod(window))
-    assert max(own.gathered(), own.scattered(), own.summed(), own.columns) <= most
+    assert (
+        max(own.gather_bytes(), own.scatter_bytes(), own.weight_gradient_bytes(), own.columns)
+        <= most
+    )

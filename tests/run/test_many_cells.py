@@ -26,7 +26,7 @@ def test_up_to_a_number_of_cells_the_peak_is_found_and_a_size_that_fits(
     monkeypatch: pytest.MonkeyPatch, searched: int, said: str, cure: str
 ) -> None:
     assert len(CIRCUIT.cells) == 2
-    monkeypatch.setattr(guard, "SEARCHED", searched)
+    monkeypatch.setattr(guard, "MAX_SEARCHED_CELLS", searched)
     with pytest.raises(LimitError) as caught:
         check_run(CIRCUIT, Limits(bytes=WEIGHTS - 1), suggest=True)
     assert said in str(caught.value)
@@ -38,7 +38,7 @@ def test_so_is_what_a_device_has_room_for(
     monkeypatch: pytest.MonkeyPatch, searched: int, need: int
 ) -> None:
     needs: list[int] = []
-    monkeypatch.setattr(guard, "SEARCHED", searched)
+    monkeypatch.setattr(guard, "MAX_SEARCHED_CELLS", searched)
     monkeypatch.setattr(guard, "free_bytes", lambda device: 0)
     monkeypatch.setattr(guard, "check_free", lambda bytes, device: needs.append(bytes))
     guard.check_room(CIRCUIT, "cpu")

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from ncd import LimitError, Linear, Map, MismatchError, UnknownNameError
-from ncd.circuit.costs import BYTES, WHOLE
+from ncd.circuit.costs import BYTES, INTEGER_BYTES
 from ncd.circuit.elaborate import elaborate
 from ncd.language.torch_code import Arg, Contract, Item
 from ncd.run import device, guard
@@ -92,9 +92,13 @@ def test_other_errors_of_a_lookup_are_those_of_torch() -> None:
 
 def test_a_gpu_may_take_twice_as_much_and_what_libraries_take() -> None:
     circuit = elaborate(Map("x:100 -> x", "$1 + 1"))
-    most = guard._bound(circuit, "cpu")
+    most = guard._upper_bound(circuit, "cpu")
     assert most == guard.peak_bound(circuit)
-    assert guard._bound(circuit, "cuda") == guard._bound(circuit, "cuda:1") == 2 * most + LIBRARIES
+    assert (
+        guard._upper_bound(circuit, "cuda")
+        == guard._upper_bound(circuit, "cuda:1")
+        == 2 * most + LIBRARIES
+    )
 
 
 @pytest.mark.parametrize(
@@ -145,4 +149,4 @@ def test_a_bound_holds_the_tiles_of_attention_and_grows_with_the_batch() -> None
     assert most_kernel_bytes(cell) >= torch.get_num_threads() * tile * BYTES
     (cell,) = elaborate(Linear("m:40 -> k:50", "L")).cells
     more = most_kernel_bytes(cell, 3) - most_kernel_bytes(cell, 1)
-    assert more == 2 * 3 * WHOLE * 40 * 50  # of its largest array, the weight
+    assert more == 2 * 3 * INTEGER_BYTES * 40 * 50  # of its largest array, the weight

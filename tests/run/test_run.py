@@ -121,7 +121,7 @@ def test_sixteen_threads_do_not_disturb_each_other() -> None:
     The last bit of a matrix product depends on where its memory begins.
     """
     every = [
-        (entry, seed, entry.within(entry.settings({knob.name: knob.min})))
+        (entry, seed, entry.with_clamped_indexes(entry.settings({knob.name: knob.min})))
         for entry in ncd.catalogue.values()
         for seed in (0, 1)
         for knob in entry.knobs[:2]

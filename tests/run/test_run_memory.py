@@ -18,7 +18,7 @@ from ncd.circuit.elaborate import elaborate
 from ncd.run.guard import check_run, compile, fits, nearest_fit, peak, peak_bound
 from ncd.run.limits import Limits
 from ncd.run.module import CircuitModule
-from ncd.run.run_memory import LANES, NUMBER, SCALARS, Storages, measured_peak, summed
+from ncd.run.run_memory import LANES, NUMBER, SCALARS, Storages, measured_peak, scalar_of_outputs
 from ncd.run.seeding import example_inputs
 from tests.support.sampling import count, sample
 from tests.support.strategies import terms
@@ -57,7 +57,7 @@ def test_every_entry(entry: Entry) -> None:
     ends = (
         {knob.name: getattr(knob, e) for knob in entry.knobs} for e in ("min", "default", "max")
     )
-    terms = [entry.build(**entry.within(entry.settings(end))) for end in ends]
+    terms = [entry.build(**entry.with_clamped_indexes(entry.settings(end))) for end in ends]
     small = [term for term in terms if ncd.cost(term).flops < count(10**9, 10**12)]
     for term in sample(small, 1, entry.name):
         if fits(elaborate(term)):  # else it is too large to run here
@@ -118,7 +118,7 @@ def profiled(module: CircuitModule, inputs: tuple[Tensor, ...]) -> int:
     """The most bytes held in a run forward and backward, as torch's profiler sees them."""
 
     def run() -> None:
-        result = summed(module.execute(inputs))
+        result = scalar_of_outputs(module.execute(inputs))
         if result.requires_grad:  # not where all numbers are whole or fixed
             result.backward()
 
@@ -149,7 +149,7 @@ def test_what_the_profiler_sees_is_within_a_tenth(name: str) -> None:
 @pytest.mark.parametrize("end", ["min", "default"])
 def test_what_the_profiler_sees_is_never_more(entry: Entry, end: str) -> None:
     settings = entry.settings({knob.name: getattr(knob, end) for knob in entry.knobs})
-    term = entry.build(**entry.within(settings))
+    term = entry.build(**entry.with_clamped_indexes(settings))
     seen, stated = profiled(compile(term), leaves(term)), peak(elaborate(term))
     more = 1 if entry.name in PATCHES else 0.1
     assert seen <= stated <= (1 + more) * seen + 75_000  # oneDNN's tables do not shrink

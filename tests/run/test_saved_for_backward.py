@@ -10,7 +10,7 @@ import ncd
 from ncd import Axes, Block, Dropout, Id, Linear, Repeat, Softmax
 from ncd.run.checkpointing import measured_saved, training_flops
 from ncd.run.module import CircuitModule
-from ncd.run.run_memory import summed
+from ncd.run.run_memory import scalar_of_outputs
 
 SYSTEMS = {
     "multi-head-attention": "Scaled Dot-Product Attention",
@@ -26,7 +26,7 @@ SYSTEMS = {
 
 def gradients(module: CircuitModule, inputs: tuple[Tensor, ...]) -> list[Tensor]:
     given = [x.double().requires_grad_() if x.is_floating_point() else x for x in inputs]
-    summed(module(*given)).backward()
+    scalar_of_outputs(module(*given)).backward()
     found = [x.grad for x in (*given, *module.parameters())]
     return [x for x in found if x is not None]
 

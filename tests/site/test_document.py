@@ -8,7 +8,7 @@ import pytest
 import ncd
 from ncd.drawing.elements import style
 from ncd.site import markup
-from ncd.site.collapse_states import STATES, folded, state_name, states
+from ncd.site.collapse_states import STATES, collapsed_ids, state_name, states
 from ncd.site.document import DEEPEST
 from ncd.site.source_listing import coloured_lines, excerpt
 from ncd.write.torch_source.source_file import lines
@@ -125,7 +125,7 @@ def test_every_block_of_a_large_drawing_folds():
 def test_the_first_drawing_is_the_one_that_is_drawn_by_itself():
     term = ncd.catalogue[MHA].build()
     first = next(iter(states(term, {}, "names")))
-    assert first == folded(ncd.draw(term))
+    assert first == collapsed_ids(ncd.draw(term))
     assert state_name(frozenset({"f3", "f1"})) == "f1 f3"
 
 

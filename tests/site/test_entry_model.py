@@ -17,19 +17,19 @@ from ncd.site.document import DOCUMENT_JS
 from ncd.site.site_files import LOADER_JS, RUN_JS, WORKER_JS
 from ncd.systems.catalogue_entry import Entry
 from ncd.systems.inputs.run_inputs import opening_inputs
-from ncd.systems.training.trained_weights import noted, read_weights, shipped
+from ncd.systems.training.trained_weights import read_note, read_weights, shipped_file
 
 KEPT = re.compile(r'"name":"([^"]+)"[^{}]*"kept":\["([^"]+)",(\d+)\]')
-SHIPPED = [entry for entry in ncd.catalogue.values() if shipped(entry, {})]
+SHIPPED = [entry for entry in ncd.catalogue.values() if shipped_file(entry, {})]
 
 
 @pytest.mark.parametrize("entry", SHIPPED, ids=lambda entry: entry.name)
 def test_systems_open_on_shipped_weights_and_an_example(entry: Entry) -> None:
     model, term = entry_model(entry), entry.build()
     assert model.facts
-    data = shipped(entry, {})
+    data = shipped_file(entry, {})
     assert data
-    note = noted(data)
+    note = read_note(data)
     made = note.get("origin") or f"trained for {int(note['steps']):,} steps from seed"
     assert f"Weights {made}" in model.facts["said"][0]
     assert ("trained" in made) != (entry.name == "convolution")  # its filters are written by hand
@@ -56,7 +56,7 @@ def test_words_stand_along_the_axes_of_attention_and_the_symbols_along_the_answe
 
 def test_a_sentence_may_be_as_long_as_the_weights_allow_and_is_random_beyond() -> None:
     entry = ncd.catalogue["multi-head-attention"]
-    model, example = entry_model(entry), Example.of(entry)
+    model, example = entry_model(entry), Example.from_entry(entry)
     assert model.facts and model.facts["within"] == {"y": 24, "x": 24}
     assert model.facts["exactly"] == {"h": 4, "k": 16, "m": 128}
     term, settings = entry.build(y=5), entry.settings({"y": 5})

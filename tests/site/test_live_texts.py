@@ -20,7 +20,7 @@ from ncd.site.entry_page import of_entry
 from ncd.site.live_texts import NOTHING, SizeDependentTexts, texts
 from ncd.site.op_cards import Cards
 from ncd.site.page_tables import step_table
-from ncd.site.quiz_facts import axis_facts, plain
+from ncd.site.quiz_facts import axis_facts, without_size_labels
 
 LETTER = re.compile("[\ue000-\uf8fe]")
 TESTS = {"<": lambda n: n < 0, "<=": lambda n: n <= 0, "=": lambda n: n == 0}
@@ -33,9 +33,14 @@ class Told(SizeDependentTexts):
         super().__init__(system, ncd.elaborate(term))
         self.html: dict[str, str] = {}
         drawing = ncd.draw(term)
-        cards = Cards.of(self, [drawing], [])
+        cards = Cards.from_drawings(self, [drawing], [])
         list(cards.html([drawing]))
-        self.part("steps", step_table(cards.plain), lambda: step_table(cards.own), cards.own.facts)
+        self.part(
+            "steps",
+            step_table(cards.current_content),
+            lambda: step_table(cards.traced_content),
+            cards.traced_content.facts,
+        )
 
     def part(
         self,
@@ -86,7 +91,7 @@ def elsewhere(entry: ncd.Entry, random: Random) -> dict[str, int]:
         if knob.is_size and not knob.below:
             near = range(knob.min, min(knob.max, 3 * knob.default + knob.step) + 1, knob.step)
             settings[knob.name] = knob.legal(random.choice(near))
-    return entry.within(settings)
+    return entry.with_clamped_indexes(settings)
 
 
 def drawn_numbers(circuit: ncd.Circuit) -> dict[str, list[str]]:
@@ -122,7 +127,9 @@ def test_a_page_filled_in_reads_as_the_page_of_those_sizes(name: str) -> None:
         axes = {id: [found["axes"][i] for i in own["axes"]] for id, own in found["arrays"].items()}
         said = {id: [tuple(map(fill, axis)) for axis in own] for id, own in axes.items()}
         values = there.plain.values
-        assert said == {id: [*map(axis_facts, plain(values[id].array))] for id in said}
+        assert said == {
+            id: [*map(axis_facts, without_size_labels(values[id].array))] for id in said
+        }
         drawn = {id: [fill(new) for _, new in pairs] for id, pairs in found["drawn"].items()}
         assert drawn_numbers(here.plain) | drawn == drawn_numbers(there.plain)
 
@@ -131,7 +138,7 @@ def test_a_stride_of_one_is_not_drawn_and_so_is_another_diagram() -> None:
     entry = ncd.catalogue["vit"]
     found = json.loads(json.dumps(Told(of_entry(entry, {}), entry.build()).data()))
     for s, follows in ((1, False), (2, True)):
-        _, holds = reader(found, entry.within({**entry.settings({}), "s": s}))
+        _, holds = reader(found, entry.with_clamped_indexes({**entry.settings({}), "s": s}))
         assert holds(found["holds"]) is follows
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ncd
-from ncd.installation import bundled
+from ncd.installation import package_path
 from ncd.site.markup import ATTRIBUTE, ELEMENT, LONGEST, mathml
 from tests.support.html_files import whole
 
@@ -101,5 +101,5 @@ def test_no_text_of_a_term_becomes_markup_in_a_file(text: str) -> None:
 
 
 def test_formulas_are_converted_in_one_place() -> None:
-    files = [p for p in bundled("ncd").rglob("*.py") if "latex2mathml" in p.read_text()]
+    files = [p for p in package_path("ncd").rglob("*.py") if "latex2mathml" in p.read_text()]
     assert [path.name for path in files] == ["markup.py"]

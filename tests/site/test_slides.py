@@ -7,7 +7,7 @@ import pytest
 
 import ncd
 from ncd.app.host.presenter_endpoints import presentation_html
-from ncd.systems.lessons.lesson import MOST
+from ncd.systems.lessons.lesson import MAX_VIEWS
 from tests.site.test_document import Balance
 
 MHA = "multi-head-attention"
@@ -83,7 +83,7 @@ def test_a_list_that_names_no_system_is_no_file(views: str) -> None:
 
 
 def test_a_list_is_bounded_and_escaped() -> None:
-    assert len(Slides(presentation_html(";".join(["tensors"] * 60))).texts) == MOST
+    assert len(Slides(presentation_html(";".join(["tensors"] * 60))).texts) == MAX_VIEWS
     evil = quote('</script><script>alert("x")</script>')
     text = presentation_html(f"{MHA}?axes={evil}&select={evil}&panel={evil}&h={evil}#{evil}")
     assert len(Slides(text).texts) == 1 and "<script>alert" not in text
@@ -91,6 +91,6 @@ def test_a_list_is_bounded_and_escaped() -> None:
 
 @pytest.mark.catalogue
 def test_every_system_can_be_presented() -> None:
-    entries = list(ncd.catalogue.values())[:MOST]
+    entries = list(ncd.catalogue.values())[:MAX_VIEWS]
     found = Slides(presentation_html(";".join(entry.name for entry in entries)))
     assert [own["aria-label"] for own in found.attrs] == [entry.title for entry in entries]

@@ -26,11 +26,18 @@ from ncd.circuit.costs import cost_of
 from ncd.circuit.sized_system import parametric_term
 from ncd.formulas.traced_sizes import SizeTrace
 from ncd.site import page_tables
-from ncd.site.collapse_states import _in, drawing_parts, folded, state_name, states, svg
+from ncd.site.collapse_states import (
+    _is_inside,
+    collapsed_ids,
+    drawing_parts,
+    state_name,
+    states,
+    svg,
+)
 from ncd.site.document import _rows_of
 from ncd.site.forward_steps import by_side, drawn_ids, stops
 from ncd.site.live_texts import SizeDependentTexts, loop_sizes
-from ncd.site.op_cards import Content, inside, listed, of_block, of_cell, title
+from ncd.site.op_cards import Content, block_op_ids, facts_html, of_block, of_cell, title
 from ncd.site.page_tables import step_table
 from ncd.site.quiz_facts import computed_axes
 from ncd.site.source_listing import _pair, coloured, coloured_lines, diff_html, excerpt
@@ -64,10 +71,10 @@ def test_the_facts_of_an_op_and_of_a_block() -> None:
     (fence,) = CIRCUIT.fences
     block = of_block(CIRCUIT, fence, COST)
     assert {name: plain(value) for name, value in block.items()} == shown[0] | {"Makes": "160 B"}
-    assert inside(CIRCUIT, fence) == {"n0", "n1"}
+    assert block_op_ids(CIRCUIT, fence) == {"n0", "n1"}
     bare = of_cell(CIRCUIT.cells[0], None)
     assert {name: plain(value) for name, value in bare.items()} == {"Takes": "y m", "Gives": "y k"}
-    assert listed({"Takes": "m", "Makes": "80 B"}) == (
+    assert facts_html({"Takes": "m", "Makes": "80 B"}) == (
         '<dl class="stats"><div><dt>Takes</dt><dd>m</dd></div>'
         "<div><dt>Makes</dt><dd>80 B</dd></div></dl>"
     )
@@ -86,7 +93,7 @@ def test_the_name_of_a_block() -> None:
 
 
 def content() -> Content:
-    return Content.of(CIRCUIT, frozenset(cell.id for cell in CIRCUIT.cells))
+    return Content.from_circuit(CIRCUIT, frozenset(cell.id for cell in CIRCUIT.cells))
 
 
 def test_the_table_has_a_row_for_each_step_and_their_totals(monkeypatch) -> None:
@@ -109,7 +116,7 @@ def test_the_table_has_a_row_for_each_step_and_their_totals(monkeypatch) -> None
         shown = step_table(content())
         assert f"<td>Total{more}</td>" in shown
         assert shown.count('data-node="') == most
-    free = Content.of(CIRCUIT, frozenset())
+    free = Content.from_circuit(CIRCUIT, frozenset())
     free.cost = None
     assert step_table(free) == ""
 
@@ -231,7 +238,7 @@ def names(found) -> list[str]:
 
 
 def test_a_block_is_inside_of_those_around_it() -> None:
-    pairs = {(id, block) for id in AROUND for block in AROUND if _in(id, block, AROUND)}
+    pairs = {(id, block) for id in AROUND for block in AROUND if _is_inside(id, block, AROUND)}
     assert pairs == {("f0", "f0"), ("f1", "f1"), ("f1", "f0"), ("f2", "f2")}
 
 
@@ -241,7 +248,7 @@ def test_states_are_reached_one_block_at_a_time() -> None:
     assert sorted(names(found)) == ["", "f0", "f0 f2", "f1", "f1 f2", "f2"]
     steps = [len(shut) for shut in found]
     assert steps == sorted(steps)
-    assert all(folded(drawing) == shut for shut, drawing in found.items())
+    assert all(collapsed_ids(drawing) == shut for shut, drawing in found.items())
     for most in (1, 2, 5):
         assert names(states(NESTED, AROUND, "names", most=most)) == names(found)[:most]
     lengths = [len(svg(drawing)) for drawing in found.values()]

@@ -16,14 +16,14 @@ from ncd.language.axes import Axis
 from ncd.site import markup
 from ncd.site.browser_run import _axes, _sizes, entry_model, walk
 from ncd.site.entry_page import html
-from ncd.site.site_files import RUNTIME, chosen, entry_page, write_site
+from ncd.site.site_files import RUNTIME, entry_page, selected_entries, write_site
 
 NAMES = ("elementwise", "indexes")
 
 
 def test_a_site_has_a_page_and_a_picture_of_each_system(tmp_path: Path) -> None:
     reports: list[tuple[int, int, str]] = []
-    entries = chosen(NAMES)
+    entries = selected_entries(NAMES)
     count = write_site(tmp_path, entries, entry_facts, lambda *own: reports.append(own))
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert count == sum(path.stat().st_size for path in files)
@@ -37,12 +37,12 @@ def test_a_site_has_a_page_and_a_picture_of_each_system(tmp_path: Path) -> None:
 
 
 def test_systems_are_chosen_in_the_order_of_the_catalogue() -> None:
-    assert [entry.name for entry in chosen(NAMES[::-1])] == [
+    assert [entry.name for entry in selected_entries(NAMES[::-1])] == [
         name for name in ncd.catalogue if name in NAMES
     ]
-    assert [entry.name for entry in chosen(())] == [*ncd.catalogue]
+    assert [entry.name for entry in selected_entries(())] == [*ncd.catalogue]
     with pytest.raises(UnknownNameError):
-        chosen(("nothing at all",))
+        selected_entries(("nothing at all",))
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_an_axis_is_told_by_its_name_unless_it_is_unusual() -> None:
 
 
 def test_a_size_goes_into_a_run_as_one_whole_number() -> None:
-    graph: Any = SimpleNamespace(sizes=("y",), trace=SimpleNamespace(open={"y": 5}))
+    graph: Any = SimpleNamespace(sizes=("y",), trace=SimpleNamespace(symbolic_sizes={"y": 5}))
     (found,) = _sizes(graph)
     assert (found["name"], found["kind"], found["dims"]) == ("size.y", "int64", [1])
     assert len(found["data"]) == 1

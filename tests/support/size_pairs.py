@@ -39,6 +39,6 @@ def outcome(sketch: Term, sizes: Given, solved: bool = False) -> Circuit | str:
     """The circuit of the sketch with these sizes, or what is said against them."""
     try:
         axes = Axes(**sizes)
-        return axes._solved(sketch) if solved else elaborate(axes(sketch))
+        return axes._sized_circuit(sketch) if solved else elaborate(axes(sketch))
     except NCDError as error:
         return str(error)

@@ -51,9 +51,9 @@ def test_what_a_knob_is() -> None:
         "a multiple of 4, 4 or more", "1 or more", "from 2 to 12", "from 0 to 2", "from 0 to 1",
     ]  # fmt: skip
     assert [knob.is_size for knob in knobs] == [True, True, True, False, False]
-    assert [knob.fixed for knob in knobs] == [False] * 5
-    assert Knob("one", 3, 3, 3, most=3).fixed and Knob("how", 0, 0, 0, names=("sum",)).fixed
-    assert not Knob("one", 3, 3, 3).fixed
+    assert [knob.is_fixed for knob in knobs] == [False] * 5
+    assert Knob("one", 3, 3, 3, most=3).is_fixed and Knob("how", 0, 0, 0, names=("sum",)).is_fixed
+    assert not Knob("one", 3, 3, 3).is_fixed
     with pytest.raises(SizeError, match="how is True, but it is a whole number"):
         CHOICE.check(True)
 
@@ -89,7 +89,7 @@ def test_an_entry_builds_its_term_at_checked_settings() -> None:
     assert ENTRY.settings({"i": 1}) == {"v": 5, "i": 1, "n": 8}
     assert (ENTRY.key, ENTRY.identifier) == (("picked-row", ""), "picked_row")
     assert [array.shape for array in ENTRY.build(v=4, n=3).dom] == [(4, 3)]
-    assert ENTRY.within({"v": 3, "i": 7, "n": 2}) == {"v": 3, "i": 2, "n": 2}
+    assert ENTRY.with_clamped_indexes({"v": 3, "i": 7, "n": 2}) == {"v": 3, "i": 2, "n": 2}
     assert ENTRY.build(v=3, i=2)
     with pytest.raises(SizeError) as error:
         ENTRY.build(v=3, i=3)
@@ -124,26 +124,26 @@ READ = Fields({"a": 3, "none": None, "yes": True, "half": 0.5, "text": "x", "inn
 @pytest.mark.parametrize("value", [0, -1, True, "3", 2.0, 10**8 + 1, []])
 def test_a_size_is_a_whole_number_from_one_to_its_most(value: Any) -> None:
     with pytest.raises(NCDError):
-        Fields({"a": value}).whole("a")
-    assert Fields({"a": 1}).whole("a") == 1 and Fields({"a": 10**8}).whole("a") == 10**8
-    assert Fields({"a": 256}).whole("a", most=256) == 256
+        Fields({"a": value}).integer("a")
+    assert Fields({"a": 1}).integer("a") == 1 and Fields({"a": 10**8}).integer("a") == 10**8
+    assert Fields({"a": 256}).integer("a", most=256) == 256
     with pytest.raises(SizeError):
-        Fields({"a": 257}).whole("a", most=256)
+        Fields({"a": 257}).integer("a", most=256)
 
 
 def test_the_first_field_with_a_value_counts_and_all_that_are_read_are_known() -> None:
     assert READ.name_of("none", "a") == "a" and READ.name_of("none", "b") == "none"
     assert READ.get("b", "none", "a") == 3 and READ.get("b") is None
-    assert READ.whole("b", "a") == 3 and READ.whole("b", default=7) == 7
+    assert READ.integer("b", "a") == 3 and READ.integer("b", default=7) == 7
     assert READ.flag("yes") and not READ.flag("no") and READ.flag("no", default=True)
-    assert READ.inner("inner").whole("b") == 2 and READ.inner("a").values == {}
-    READ.same("a", 3)
-    READ.same("missing", 9)
+    assert READ.inner("inner").integer("b") == 2 and READ.inner("a").values == {}
+    READ.check_consistent("a", 3)
+    READ.check_consistent("missing", 9)
     with pytest.raises(SizeError, match="a is 3, but another field says 4"):
-        READ.same("a", 4)
+        READ.check_consistent("a", 4)
     own = Fields({"a": 1, "b": 2})
-    own.whole("z", "b")
-    assert own.seen == {"b"}
+    own.integer("z", "b")
+    assert own.read_names == {"b"}
 
 
 @pytest.mark.parametrize("value", [0, -0.5, True, "1", float("inf"), float("nan"), 2e30, []])

@@ -14,7 +14,7 @@ from ncd.language.terms import Term
 from ncd.run.device import free_bytes
 from ncd.run.guard import peak
 from ncd.run.module import CircuitModule
-from ncd.run.run_memory import Storages, measured_peak, summed
+from ncd.run.run_memory import Storages, measured_peak, scalar_of_outputs
 from ncd.systems.catalogue import CATALOGUE
 from tools.bench.measurements import Line
 from tools.gpu.agreement import Setting, apart
@@ -73,7 +73,7 @@ def _counted(module: CircuitModule, inputs: tuple[Tensor, ...], watched: bool) -
     """Returns the most bytes in storages that torch made on the device, without its kernels'."""
     kept: dict[str, Tensor] | None = {} if watched else None
     with Storages([*inputs, *module.parameters(), *module.buffers()]) as counted:
-        total = summed(module.execute(inputs, keep=kept))
+        total = scalar_of_outputs(module.execute(inputs, keep=kept))
         if total.requires_grad:
             total.backward()
     for x in (*inputs, *module.parameters()):

@@ -10,23 +10,23 @@ import torch
 from torch import Tensor
 
 from ncd.app.parts import heatmap, map_component
-from ncd.app.parts.heatmap import ColourRange
 from ncd.app.scene.scene import Scene, with_tooltip
 from ncd.circuit.circuit import Cell, array_names, input_names
 from ncd.explain.attention_row import AttentionRow, MixedValue, RowStage
 from ncd.explain.cell_arithmetic import (
+    Arithmetic,
     FormulaArithmetic,
-    How,
     NormArithmetic,
     NumberOrigin,
     Numbers,
     Products,
     ReductionArithmetic,
     Spans,
-    counted,
     exact,
     place,
+    place_count,
 )
+from ncd.explain.colour_scale import ColourRange
 from ncd.language.axes import Axis, Dim
 from ncd.language.op import Site
 from ncd.language.torch_code import (
@@ -61,14 +61,14 @@ class TableRow:
 
     head: str
     numbers: Tensor
-    rest: float | None = None
+    remainder: float | None = None
     total: float | None = None
     attributes: str = ""
     strong: bool = False
     links: Mapping[int, str] = field(default_factory=dict)
 
 
-def summed(head: str, numbers: Tensor, few: Sequence[int], **more: object) -> TableRow:
+def sum_row(head: str, numbers: Tensor, few: Sequence[int], **more: object) -> TableRow:
     """Returns a row whose numbers add up; those not shown are summed in ``rest``."""
     kept = torch.ones(len(numbers), dtype=torch.bool)
     kept[list(few)] = False
@@ -112,7 +112,7 @@ def sum_html(
     columns = columns or places(spans, shown)
     corner = ", ".join(dimension(site.axes_by_name, span.dim) for span in spans)
     heads = [
-        f'<th scope="col"{_here(i, here)}>{name}</th>'
+        f'<th scope="col"{_here_attribute(i, here)}>{name}</th>'
         for i, name in zip(shown, columns, strict=True)
     ]
     if more:
@@ -129,9 +129,9 @@ def sum_html(
 def _row(
     line: TableRow, lines: Sequence[TableRow], shown: Sequence[int], more: int, here: int | None
 ) -> str:
-    cells = [f"<td{_here(i, here)}>{_number(line, i)}</td>" for i in shown]
+    cells = [f"<td{_here_attribute(i, here)}>{_number(line, i)}</td>" for i in shown]
     if more:
-        rest = "" if line.rest is None else f"together {number_text(line.rest)}"
+        rest = "" if line.remainder is None else f"together {number_text(line.remainder)}"
         cells.append(f'<td class="rest">{rest}</td>')
     if any(each.total is not None for each in lines):
         total = "" if line.total is None else number_text(line.total)
@@ -147,7 +147,7 @@ def _number(line: TableRow, i: int) -> str:
     return f'<button type="button" data-pick="{line.links[i]}">{number}</button>'
 
 
-def _here(i: int, here: int | None) -> str:
+def _here_attribute(i: int, here: int | None) -> str:
     return ' class="here"' if i == here else ""
 
 
@@ -193,7 +193,7 @@ def window_html(
     The result is empty if the window does not slide over a two-dimensional picture.
     """
     channels, own = how.spans[:-2], how.spans[-2:]
-    if how.window != 2 or not counted(own):
+    if how.window != 2 or not place_count(own):
         return ""
     seen = how.numbers.reshape(-1, *(span.count for span in own))
     each, weights = torch.zeros(len(seen)), None
@@ -203,8 +203,8 @@ def window_html(
     parts = [
         '<div class="seen">'
         + _channel(_picture(values, cell, index, channels, i, own), own, seen[i])
-        + (_weighed(weights[i], weights, float(each[i])) if weights is not None else "")
-        + f"</div><figcaption>{_named(cell, channels, i)}</figcaption>"
+        + (_weights_html(weights[i], weights, float(each[i])) if weights is not None else "")
+        + f"</div><figcaption>{_channel_title(cell, channels, i)}</figcaption>"
         for i in largest_summands(each, most=MOST_CHANNELS)[: MOST_CHANNELS + 1]
     ]
     figures = "".join(f"<figure>{part}</figure>" for part in parts)
@@ -213,7 +213,7 @@ def window_html(
     return f'<div class="windows">{figures}{rest}</div>'
 
 
-def _named(cell: Cell, channels: Spans, i: int) -> str:
+def _channel_title(cell: Cell, channels: Spans, i: int) -> str:
     """Returns the title of a channel."""
     every = cell.site.axes_by_name
     at = zip(channels, place(channels, i), strict=True)
@@ -260,7 +260,7 @@ def _channel(picture: heatmap.CellGrid, window: Spans, seen: Tensor) -> str:
     )
 
 
-def _weighed(weights: Tensor, every: Tensor, total: float) -> str:
+def _weights_html(weights: Tensor, every: Tensor, total: float) -> str:
     """Returns the weights of a channel and their contribution to the sum."""
     ends = ColourRange.of(every.float().numpy(), signed=True)
     near = heatmap.data_url(weights.float().numpy(), ends, heatmap.scale(signed=True))
@@ -284,10 +284,10 @@ SIGNS = {
 }
 
 
-def spelled(how: FormulaArithmetic) -> str:
+def formula_text(how: FormulaArithmetic) -> str:
     """Returns the formula with numbers, as plain text.
 
-    >>> spelled(FormulaArithmetic(Infix("*", Arg(0), Const(2)), (-0.5,), {}, (), -1.0))
+    >>> formula_text(FormulaArithmetic(Infix("*", Arg(0), Const(2)), (-0.5,), {}, (), -1.0))
     '−0.5 × 2'
     """
     return _text(how.expr, how, top=True)
@@ -329,9 +329,9 @@ def _text(expr: TorchExpr, how: FormulaArithmetic, top: bool = False) -> str:
 
 
 def _infix(sign: str, left: TorchExpr, right: TorchExpr, how: FormulaArithmetic, top: bool) -> str:
-    if isinstance(_bare(right), Filled) and sign == "+":  # adding zeros only broadcasts
+    if isinstance(_without_casts(right), Filled) and sign == "+":  # adding zeros only broadcasts
         return _text(left, how, top)
-    if isinstance(_bare(left), Filled) and sign == "+":
+    if isinstance(_without_casts(left), Filled) and sign == "+":
         return _text(right, how, top)
     second = _text(right, how)
     if second.startswith("−") and sign not in ("<", ">"):
@@ -340,8 +340,8 @@ def _infix(sign: str, left: TorchExpr, right: TorchExpr, how: FormulaArithmetic,
     return text if top else f"({text})"
 
 
-def _bare(expr: TorchExpr) -> TorchExpr:
-    return _bare(expr.on) if isinstance(expr, Align | Cast) else expr
+def _without_casts(expr: TorchExpr) -> TorchExpr:
+    return _without_casts(expr.operand) if isinstance(expr, Align | Cast) else expr
 
 
 def _call(
@@ -381,18 +381,18 @@ def array_html(scene: Scene, id: str) -> str:
     return f'<span data-array="{id}" data-select="{id}" role="button" tabindex="0">{shown}</span>'
 
 
-def op_arithmetic_html(scene: Scene, found: NumberOrigin, cell: Cell, how: How) -> str:
+def op_arithmetic_html(scene: Scene, found: NumberOrigin, cell: Cell, how: Arithmetic) -> str:
     """Returns how an op made a number; a window is shown over its picture."""
     if isinstance(how, Products):
         pictures = window_html(scene.trace.values, cell, found.index, how)
         return pictures + products(scene, cell, how, found.index)
     if isinstance(how, ReductionArithmetic):
-        return window_html(scene.trace.values, cell, found.index, how) + _chosen(cell, how)
+        return window_html(scene.trace.values, cell, found.index, how) + _reduction_html(cell, how)
     if isinstance(how, NormArithmetic):
-        return _normed(cell, how)
+        return _norm_html(cell, how)
     assert isinstance(how, FormulaArithmetic)
     return (
-        f'<p class="spelled">{markup.text(spelled(how))} = <b>{number_text(how.value)}</b></p>'
+        f'<p class="spelled">{markup.text(formula_text(how))} = <b>{number_text(how.value)}</b></p>'
         f"{_operands(scene, cell, how)}"
     )
 
@@ -423,7 +423,7 @@ def products(scene: Scene, cell: Cell, how: Products, index: Place | None = None
         if several
     ]
     name = "product" if several else factor_name(scene, cell, how.factors[0])
-    lines.append(summed(name, products, shown, total=how.value, strong=True))
+    lines.append(sum_row(name, products, shown, total=how.value, strong=True))
     end = "sum" if how.bias is None else f"sum + bias {number_text(how.bias)}"
     return sum_html(cell.site, how.spans, lines, shown, end=end)
 
@@ -464,40 +464,40 @@ def factor_name(scene: Scene, cell: Cell, factor: Numbers) -> str:
     return f"{factor.source} {markup.text(cell.name)}"
 
 
-def _chosen(cell: Cell, how: ReductionArithmetic) -> str:
+def _reduction_html(cell: Cell, how: ReductionArithmetic) -> str:
     """Returns a maximum or a mean, with the numbers it is of."""
-    adds = how.how in ("sum", "mean")
-    picks = how.how in ("max", "min")
-    best = int(getattr(how.numbers, f"arg{how.how}")()) if picks else None
+    adds = how.reduction in ("sum", "mean")
+    picks = how.reduction in ("max", "min")
+    best = int(getattr(how.numbers, f"arg{how.reduction}")()) if picks else None
     shown = largest_summands(how.numbers, () if best is None else (best,))
     line = TableRow("", how.numbers, total=how.value, strong=True)
     if adds:
-        line = summed("", how.numbers, shown, total=how.value, strong=True)
-    end = {"max": "the largest", "min": "the least"}.get(how.how, how.how)
+        line = sum_row("", how.numbers, shown, total=how.value, strong=True)
+    end = {"max": "the largest", "min": "the least"}.get(how.reduction, how.reduction)
     return sum_html(cell.site, how.spans, [line], shown, end=end, here=best)
 
 
-def _normed(cell: Cell, how: NormArithmetic) -> str:
+def _norm_html(cell: Cell, how: NormArithmetic) -> str:
     """Returns the numbers, their mean and variance, and the normalised number."""
-    shown = largest_summands(how.numbers, (how.at,))
+    shown = largest_summands(how.numbers, (how.focus_index,))
     lines = [TableRow("", how.numbers)]
-    table = sum_html(cell.site, how.spans, lines, shown, here=how.at)
-    x, n = number_text(float(how.numbers[how.at])), f"{len(how.numbers):,}"
-    whose = "kept from training" if how.kept else f"of these {n}"
+    table = sum_html(cell.site, how.spans, lines, shown, here=how.focus_index)
+    x, n = number_text(float(how.numbers[how.focus_index])), f"{len(how.numbers):,}"
+    whose = "kept from training" if how.uses_running_statistics else f"of these {n}"
     known = [f"variance σ² = {number_text(how.variance)}"]
     above = x
     if how.mean is None:
         known = [f"mean square σ² = {number_text(how.variance)}"]
     else:
         known.insert(0, f"mean μ = {number_text(how.mean)}")
-        above = f"{x} − {enclosed(how.mean)}"
+        above = f"{x} − {in_brackets(how.mean)}"
     ways = [
         f"({above}) ÷ √({number_text(how.variance)} + {number_text(how.eps)})"
-        f" = {number_text(how.plain)}"
+        f" = {number_text(how.normalised)}"
     ]
     if how.weight is not None:
-        bias = "" if how.bias is None else f" + β {enclosed(how.bias)}"
-        ways.append(f"{number_text(how.plain)} × γ {enclosed(how.weight)}{bias}")
+        bias = "" if how.bias is None else f" + β {in_brackets(how.bias)}"
+        ways.append(f"{number_text(how.normalised)} × γ {in_brackets(how.weight)}{bias}")
     steps = " , then ".join(ways).replace(" ,", ",")
     return (
         f"{table}<p>{', '.join(known)}, {whose}.</p>"
@@ -505,7 +505,7 @@ def _normed(cell: Cell, how: NormArithmetic) -> str:
     )
 
 
-def enclosed(number: float) -> str:
+def in_brackets(number: float) -> str:
     text = number_text(number)
     return f"({text})" if text.startswith("−") else text
 
@@ -522,7 +522,7 @@ def attention_row_html(scene: Scene, found: AttentionRow, across: str) -> str:
     score = ""
     if found.score is not None and top is not None:
         score = f"<h3>{op_html(top)}, term by term</h3>{products(scene, top, found.score)}"
-    mixes = ", and what the weights mix" if found.mixed else ""
+    mixes = ", and what the weights mix" if found.mixed_values else ""
     title = f"{op_html(found.cell)}: each score beside all others{mixes}"
     return f"{score}<h3>{title}</h3>{_weights(scene, found, across)}"
 
@@ -532,28 +532,30 @@ def _weights(scene: Scene, found: AttentionRow, across: str) -> str:
     share = found.share
     powers = share.powers
     weights = powers / powers.sum()
-    shown = largest_summands(weights, (share.at,), KEYS)
+    shown = largest_summands(weights, (share.focus_index,), KEYS)
     lines = [
         TableRow(_step(step), step.numbers, attributes=f'data-node="{step.cell.id}"')
         for step in found.steps
     ] or [TableRow("score", share.scores)]
-    largest = enclosed(float(share.scores.max()))
+    largest = in_brackets(float(share.scores.max()))
     node = f'data-node="{found.cell.id}"'
     lines.append(
-        summed(f"e^(… − {with_tooltip(largest, LARGEST)})", powers, shown, attributes=node)
+        sum_row(f"e^(… − {with_tooltip(largest, LARGEST)})", powers, shown, attributes=node)
     )
     total = number_text(float(powers.sum()))
-    lines.append(summed(f"… ÷ their sum {total}", weights, shown, attributes=node, strong=True))
-    for mixed in found.mixed:
+    lines.append(sum_row(f"… ÷ their sum {total}", weights, shown, attributes=node, strong=True))
+    for mixed in found.mixed_values:
         lines += _mixing(scene, mixed, shown)
     keys = _keys(scene, found, shown, across)
-    return sum_html(found.cell.site, share.spans, lines, shown, columns=keys, here=share.at)
+    return sum_html(
+        found.cell.site, share.spans, lines, shown, columns=keys, here=share.focus_index
+    )
 
 
 def _step(step: RowStage) -> str:
     """Returns a step's formula, or its name."""
-    if isinstance(step.how, FormulaArithmetic):
-        return markup.text(rule(step.how))
+    if isinstance(step.focus_arithmetic, FormulaArithmetic):
+        return markup.text(rule(step.focus_arithmetic))
     op = step.cell.op
     return markup.text(op.result_name(step.cell.site) or op.display_name)
 
@@ -586,5 +588,5 @@ def _mixing(scene: Scene, mixed: MixedValue, shown: Sequence[int]) -> list[Table
     head = f"{factor_name(scene, mixed.cell, values)} {f'at {at}' if at else ''}"
     return [
         TableRow(head, values.values, attributes=node),
-        summed("weight × value", mixed.total.terms, shown, attributes=node, strong=True),
+        sum_row("weight × value", mixed.total.terms, shown, attributes=node, strong=True),
     ]

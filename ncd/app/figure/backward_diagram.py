@@ -13,7 +13,7 @@ from ncd.circuit.circuit import Cell, Circuit, Value, array_names
 from ncd.circuit.elaborate import elaborate
 from ncd.errors import LimitError, NCDError
 from ncd.language.terms import Id, Term, Then
-from ncd.rewrite.backward_blocks import Tap, alike, backward_diagram, titled
+from ncd.rewrite.backward_blocks import Tap, alike, backward_diagram, block_titles
 from ncd.rewrite.gradient import gradient
 from ncd.run.checkpointing import SavedArray, saved
 from ncd.site import markup
@@ -22,8 +22,8 @@ from ncd.site import markup
 
 MIRROR = Choice("mirror", ("", "1"), "")  # whether the diagram is shown
 MOST, WIDEST = 60, 12  # boxes, notes and wirings in all; arrays side by side
-LONG = 12  # the most letters of a name in a note
-BELOW = (
+MAX_NAME_LETTERS = 12  # the most letters of a name in a note
+CAPTION = (
     "The backward pass, from the end to the start. A box takes the gradient of what its block "
     "gives, and gives that of what its block takes. Yellow notes load what was saved, at the first "
     "block that needs it."
@@ -44,13 +44,13 @@ def html(scene: Scene, again: tuple[str, ...]) -> str:
         return f'<p class="muted">No diagram of the backward pass: {markup.text(str(error))}</p>'
     axes = (*scene.circuit.axes, *elaborate(term).axes)
     labels = "sizes" if any("λ" in axis.label for axis in axes) else scene.labels
-    above = inert_drawing(scene.term, scene, labels, tuple(titled(scene.circuit)))
+    above = inert_drawing(scene.term, scene, labels, tuple(block_titles(scene.circuit)))
     once = any(len(loop.bodies) > 1 and alike(loop) for loop in scene.circuit.loops)
     more = " Of equal layers one is drawn." if once else ""
     return (
         f'<p>{MIRROR.button("", "Hide the backward pass")}</p><div class="backward">'
         f'<figure class="gradient"><figcaption>The forward pass.</figcaption>{above}</figure>'
-        f'<figure class="gradient"><figcaption>{BELOW}{more}</figcaption>'
+        f'<figure class="gradient"><figcaption>{CAPTION}{more}</figcaption>'
         f"{inert_drawing(term, scene, labels)}</figure></div>"
     )
 
@@ -82,7 +82,7 @@ def taps(circuit: Circuit, arrays: Sequence[SavedArray]) -> Mapping[str, Sequenc
         if value is not None:
             copied = value.array.shape != one.shape  # the same numbers in another order
             name = names.get(value.id if copied else one.array, "").replace("_", " ")
-            name = name if len(name) <= LONG else name.split()[-1]
+            name = name if len(name) <= MAX_NAME_LETTERS else name.split()[-1]
             label = f"{name} {markup.amount(one.bytes, 'B')}".strip()
             found.setdefault(one.node, []).append(Tap(label, value.array))
     return found

@@ -23,10 +23,10 @@ VALUE = re.compile(r"^( *(?:[\w.]+ = |<span class=\"keyword\">return</span> ))(.
 
 def html(scene: Scene) -> str:
     """Returns the lines as HTML, those of the sides of an equation side by side."""
-    return cached("code", scene.term, scene.dark, make=lambda: _written(scene))
+    return cached("code", scene.term, scene.dark, make=lambda: _listings_html(scene))
 
 
-def _written(scene: Scene) -> str:
+def _listings_html(scene: Scene) -> str:
     term, circuit = scene.term, scene.circuit
     if not isinstance(term, Equation):
         return _listing(term, circuit, scene.dark, told=False)
@@ -63,7 +63,7 @@ def _row(
     return (
         f'<div class="line" tabindex="0" data-node="{ids}" data-select="{cells[-1].id}" '
         f'style="border-left-color:{colour}">{comment}'
-        f"{_marked(code[cut:], cells[-1], colour)}</div>"
+        f"{_coloured_code(code[cut:], cells[-1], colour)}</div>"
     )
 
 
@@ -80,12 +80,12 @@ def _colour(cell: Cell, part: Circuit, dark: bool) -> str:
     return role_colour(next((roles[id] for id in cell.fences[::-1]), cell.op.role), dark)
 
 
-def _marked(code: str, cell: Cell, colour: str) -> str:
+def _coloured_code(code: str, cell: Cell, colour: str) -> str:
     """Returns code in which the axes that an op works on have the op's colour."""
     of = product(cell)
     if of is None:
         return VALUE.sub(rf'\1<span style="background:{colour}">\2</span>', code)
-    worked = touched(of)
+    worked = affected_axes(of)
 
     def mark(found: re.Match[str]) -> str:
         tag = found.group()
@@ -101,18 +101,18 @@ def product(cell: Cell) -> Contract | None:
     return first if isinstance(first, Contract) else None
 
 
-def touched(of: Contract) -> set[str]:
+def affected_axes(of: Contract) -> set[str]:
     """Returns the axes that a product sums, diagonalises or moves.
 
     >>> from ncd.ops import Einsum
     >>> def found(pattern):
-    ...     return sorted(touched(product(elaborate(Einsum(pattern)).cells[0])))
+    ...     return sorted(affected_axes(product(elaborate(Einsum(pattern)).cells[0])))
     >>> found("y:2 k:3, x:4 k -> y x"), found("x:2 k:3 h:2 -> k x h"), found("y:2 h:3, h -> y h")
     (['k'], ['k', 'x'], ['h'])
     """
     every, out = _names(of)
     found = {name for name in every if every.count(name) > 1 or name not in out}
-    if found or len(of.before) > 1:
+    if found or len(of.source_dims) > 1:
         return found
     return {name for pair in zip(every, out, strict=True) for name in pair if pair[0] != pair[1]}
 
@@ -130,8 +130,8 @@ def steps(of: Contract) -> tuple[str, ...]:
     shared = {name for name in every if every.count(name) > 1}
     summed = bool(set(every) - set(out))
     said = {
-        "transpose": len(of.before) == 1 and not summed,
-        "outer product": len(of.before) > 1 and not summed,
+        "transpose": len(of.source_dims) == 1 and not summed,
+        "outer product": len(of.source_dims) > 1 and not summed,
         "diagonalise": bool(shared & set(out)),
         "inner product": bool(shared - set(out)),
         "sum": summed and not shared - set(out),
@@ -141,4 +141,6 @@ def steps(of: Contract) -> tuple[str, ...]:
 
 def _names(of: Contract) -> tuple[list[str], list[str]]:
     """Returns the names of the input axes, repeated if they occur twice, and of the output axes."""
-    return [dim.name for group in of.before for dim in group], [dim.name for dim in of.after]
+    return [dim.name for group in of.source_dims for dim in group], [
+        dim.name for dim in of.target_dims
+    ]

@@ -33,7 +33,7 @@ from ncd.circuit.elaborate import elaborate
 from ncd.drawing.backends.drawing import Drawing
 from ncd.drawing.callouts import with_callouts
 from ncd.drawing.equation import draw_equation
-from ncd.drawing.pipeline import Folded, draw, draw_part
+from ncd.drawing.pipeline import CollapseOption, draw, draw_part
 from ncd.drawing.plan.collapse import blocks
 from ncd.language.arguments import Labels
 from ncd.language.axes import Array, Axis
@@ -93,7 +93,7 @@ def _chip(alike: Sequence[Axis]) -> str:
     name, size, told = markup.text(axis.name), "", ""
     if axis.size is not None:
         size = told = f" {markup.text(axis.size_text)}"
-    if several(alike):
+    if has_ambiguous_names(alike):
         size, told = "", " of several sizes"
     elif size and last.size not in (None, axis.size):
         size = told = f"{size} … {markup.text(last.size_text)}"
@@ -106,11 +106,13 @@ def _chip(alike: Sequence[Axis]) -> str:
     )
 
 
-def several(alike: Sequence[Axis]) -> bool:
+def has_ambiguous_names(alike: Sequence[Axis]) -> bool:
     """Returns whether blocks use one name for axes of different sizes, such as the queries y.
 
-    >>> several([Axis("y", 16), Axis("y", 12)]), several([Axis("c_1", 4), Axis("c_2", 8)])
-    (True, False)
+    >>> has_ambiguous_names([Axis("y", 16), Axis("y", 12)])
+    True
+    >>> has_ambiguous_names([Axis("c_1", 4), Axis("c_2", 8)])
+    False
     """
     return len({axis.name for axis in alike}) < len({axis.size for axis in alike})
 
@@ -135,7 +137,9 @@ def _product(array: Array) -> str:
 
 # --- The callouts as a list below the diagram, for a phone: they have no room beside it
 
-SEEN = re.compile(r"(?<![_^])\{([^{}]*)\}")  # braces that a drawing shows; others group an index
+LITERAL_BRACES = re.compile(
+    r"(?<![_^])\{([^{}]*)\}"
+)  # braces that a drawing shows; others group an index
 
 
 def callouts_html(scene: Scene) -> str:
@@ -143,18 +147,19 @@ def callouts_html(scene: Scene) -> str:
     if not (scene.narrow and scene.show_callouts) or scene.hidden_sizes:
         return ""
     notes = scene.entry.callouts(scene.settings).values()
-    return f"<ul>{''.join(f'<li>{spelled(note)}</li>' for note in notes)}</ul>" if notes else ""
+    return f"<ul>{''.join(f'<li>{note_html(note)}</li>' for note in notes)}</ul>" if notes else ""
 
 
-def spelled(note: str) -> str:
+def note_html(note: str) -> str:
     """Returns a callout's text as HTML; what stands between dollars is mathematics.
 
-    >>> spelled("of ${0, 1}$").count('<mo stretchy="false">')
+    >>> note_html("of ${0, 1}$").count('<mo stretchy="false">')
     2
     """
     parts = enumerate(note.split("$"))
     return "".join(
-        mathml(SEEN.sub(r"\\{\1\\}", part)) if at % 2 else markup.text(part) for at, part in parts
+        mathml(LITERAL_BRACES.sub(r"\\{\1\\}", part)) if at % 2 else markup.text(part)
+        for at, part in parts
     )
 
 
@@ -264,7 +269,7 @@ def _send(scene: Scene, found: DiagramMessage, link: str) -> None:
             "wide": scene.column_width,
             "widths": selection.WIDTHS,
             "link": link,
-            "selected": scene.selected,
+            "selected": scene.selected_id,
             "lit": selection.axes(scene.circuit, scene.entry),
         },
     )
@@ -286,7 +291,7 @@ def drawing_query(scene: Scene) -> str:
         "folded": selection.folded_text(),
         selection.WIDTH_KEY: scene.column_width,
         **({} if scene.formats.is_float32 else {FORMATS: scene.formats.spec}),
-        **({"about": scene.about} if scene.about else {}),
+        **({"about": scene.subject_id} if scene.subject_id else {}),
         **({"held": ",".join(scene.inputs_spec.lengths)} if scene.inputs_spec.lengths else {}),
         **({own_entry.TEXT_KEY: compress_text(scene.entry.text)} if scene.entry.text else {}),
     }
@@ -334,15 +339,15 @@ def diagram_message(scene: Scene, refused: Refusal | None, folding: str) -> Diag
         folded,
         scene.hidden_sizes,
     )
-    what = scene.entry.key, *look, scene.about, scene.formats
+    what = scene.entry.key, *look, scene.subject_id, scene.formats
     run = (scene.is_preview, *scene.run_key) if scene.thumbnails else ()
     return cached("diagram", scene.term, *what, *run, make=lambda: _draw(scene, mark, folded))
 
 
-def _draw(scene: Scene, mark: str, folded: Folded) -> DiagramMessage:
+def _draw(scene: Scene, mark: str, folded: CollapseOption) -> DiagramMessage:
     drawing = draw(scene.term, **scene.draw_options, mark=mark, folded=folded)
-    if scene.about and folded == "auto":
-        shut = open_asked_block(drawing, scene.circuit, scene.about)
+    if scene.subject_id and folded == "auto":
+        shut = open_asked_block(drawing, scene.circuit, scene.subject_id)
         if shut is not None:
             drawing = draw(scene.term, **scene.draw_options, mark=mark, folded=shut)
     hover = tooltips(scene.circuit)
@@ -368,7 +373,7 @@ def tooltips(circuit: Circuit) -> dict[str, str]:
     """Returns the hover text of every array (name and shape) and block (inputs and outputs)."""
     names = array_names(circuit)
     arrays = {
-        value.id: f"{markup.text(names.get(value.id, ''))} {markup.sized(value.array)}"
+        value.id: f"{markup.text(names.get(value.id, ''))} {markup.axes_with_sizes(value.array)}"
         for value in circuit.values.values()
     }
     return arrays | {fence.id: _gist(fence) for fence in circuit.fences}
@@ -384,7 +389,7 @@ def block_inside(scene: Scene, id: str) -> str:
 
     def make() -> str:
         drawing = draw_part(scene.term, id, scene.labels, dark=scene.dark)
-        return _framed(drawing) if drawing.glyphs else ""
+        return _drawing_html(drawing) if drawing.glyphs else ""
 
     return cached("part", scene.term, id, scene.labels, scene.dark, make=make)
 
@@ -397,16 +402,16 @@ def inert_drawing(
     ``labels`` and ``folded`` are as in :func:`ncd.draw`; by default the labels are the page's.
     """
     look: Labels = labels or scene.labels
-    shut: Folded = "auto" if folded is None else folded
+    shut: CollapseOption = "auto" if folded is None else folded
 
     def make() -> str:
         drawing = draw(term, look, dark=scene.dark, width=scene.width, folded=shut)
-        return INTERACTIVE_ATTRIBUTES.sub("", _framed(drawing))
+        return INTERACTIVE_ATTRIBUTES.sub("", _drawing_html(drawing))
 
     return cached("apart", term, look, scene.dark, scene.width, folded, make=make)
 
 
-def _framed(drawing: Drawing) -> str:
+def _drawing_html(drawing: Drawing) -> str:
     return f'<div class="drawing part">{drawing.svg(fonts=False)}</div>'
 
 
@@ -442,11 +447,11 @@ def terms_in_a_row(
     """
     notes = dict(notes) if scene.show_callouts else {}
     bands, room = scene.entry.bands, float(scene.column_width or WIDTH)
-    above = "".join(f"<p>{spelled(note)}</p>" for note in notes.values() if scene.narrow)
+    above = "".join(f"<p>{note_html(note)}</p>" for note in notes.values() if scene.narrow)
 
     def make() -> str:
         look: dict[str, Any] = {"bands": bands, "cells": cells, "dark": scene.dark, "width": room}
-        shut: list[Folded] = [(box,) if box else "auto", *["auto"] * len(terms[1:])]
+        shut: list[CollapseOption] = [(box,) if box else "auto", *["auto"] * len(terms[1:])]
         pairs = zip(terms, shut, strict=True)
         parts = [draw(term, scene.labels, folded=own, **look) for term, own in pairs]
         whole = draw_equation(parts, sign, room, paint)

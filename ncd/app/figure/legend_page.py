@@ -18,8 +18,8 @@ from ncd.site.markup import LEGEND_CSS
 from ncd.site.page_tables import colour, places, row, rules
 
 CSS = LEGEND_CSS
-FIRST = GROUPS["Axes and arrays"]
-SEEN = 3  # pages named with each sign
+FAMILIAR_SIGNS = GROUPS["Axes and arrays"]
+MAX_SIGN_PAGES = 3  # pages named with each sign
 
 
 def legend_html(drawing: DrawingData, dark: bool) -> str:
@@ -34,7 +34,9 @@ def _drawer(found: tuple[PlacedSign, ...], blocks: tuple[tuple[str, str], ...], 
     colours = _colours(blocks, dark)
     rows = "".join(
         row(each.sign, dark, places(each), colours if each.sign.name == "fence" else "")
-        for each in sorted(found, key=lambda each: each.sign in FIRST)  # the familiar signs last
+        for each in sorted(
+            found, key=lambda each: each.sign in FAMILIAR_SIGNS
+        )  # the familiar signs last
     )
     count = markup.plural(len(found), "sign")
     return (
@@ -78,7 +80,7 @@ def show() -> None:
 @lru_cache(maxsize=2)
 def all_signs(dark: bool) -> str:
     """Returns all signs by group, then the colours."""
-    used = _used()
+    used = _sign_page_links()
     style = f"<style>{CSS}</style>{rules(SIGNS.values(), dark)}"
     groups = "".join(
         f"<h2>{name}</h2><ul class='signs'>"
@@ -90,11 +92,14 @@ def all_signs(dark: bool) -> str:
     return f"{style}{groups}<h2>Colours</h2><ul class='signs'>{colours}</ul>"
 
 
-def _used() -> dict[str, str]:
+def _sign_page_links() -> dict[str, str]:
     """Returns links to the pages on which each sign occurs."""
     pages: dict[str, list[str]] = {}
     for entry in catalogue.values():
         for found in legend_entries(draw(entry.build())):
             page = f'<a href="{entry.name}">{markup.text(entry.title)}</a>'
             pages.setdefault(found.sign.name, []).append(page)
-    return {name: f'<p class="used">{", ".join(links[:SEEN])}</p>' for name, links in pages.items()}
+    return {
+        name: f'<p class="used">{", ".join(links[:MAX_SIGN_PAGES])}</p>'
+        for name, links in pages.items()
+    }

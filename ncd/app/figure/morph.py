@@ -84,7 +84,7 @@ def strands(drawing: Drawing) -> list[Strand]:
     names = {(t.array, t.axis): (t.label.words, t.box) for t in drawing.labels}
     pieces: list[Strand] = []
     for wire in drawing.wires:
-        points = [curve.at(n / 12) for curve in wire.path for n in range(13)]
+        points = [curve.point_at(n / 12) for curve in wire.path for n in range(13)]
         if points:
             start = letters.get(wire.made_by, IN)
             stop = letters.get(wire.taken_by, OUT)
@@ -93,11 +93,11 @@ def strands(drawing: Drawing) -> list[Strand]:
             pieces.append(Strand(name, start, stop, tuple(points), at))
     joined = True
     while joined:
-        pieces, joined = _joined(pieces)
+        pieces, joined = _join_pair(pieces)
     return [piece if _rank(piece.start) <= _rank(piece.stop) else piece.back for piece in pieces]
 
 
-def _joined(pieces: list[Strand]) -> tuple[list[Strand], bool]:
+def _join_pair(pieces: list[Strand]) -> tuple[list[Strand], bool]:
     """Joins one pair of strands that meet; returns the strands and whether a pair was found."""
     ends: dict[tuple[int, int], list[Strand]] = defaultdict(list)
     for piece in pieces:
@@ -111,11 +111,11 @@ def _joined(pieces: list[Strand]) -> tuple[list[Strand], bool]:
             if _place(two.points[0]) != place:
                 two = two.back
             rest = [piece for piece in pieces if piece not in own]
-            return [*rest, _one(one, two)], True
+            return [*rest, _join_strands(one, two)], True
     return pieces, False
 
 
-def _one(first: Strand, then: Strand) -> Strand:
+def _join_strands(first: Strand, then: Strand) -> Strand:
     """Joins two strands, the second beginning where the first ends."""
     a, b = (float(_distances(strand.points)[-1]) for strand in (first, then))
     named, offset, own = (first, 0.0, a) if first.name else (then, a, b)

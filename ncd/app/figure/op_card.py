@@ -20,7 +20,7 @@ from ncd.write.torch_source.source_file import lines
 
 def render(scene: Scene) -> bool:
     """Shows the card of the selection; returns False if it is neither an op nor a block."""
-    id = scene.selected
+    id = scene.selected_id
     if id.startswith("n"):
         html = _op(scene, scene.circuit.cell(id))
     elif found := _fence(scene.circuit, id):
@@ -50,13 +50,15 @@ def _op(scene: Scene, cell: Cell) -> str:
     facts |= op_cards.of_cell(cell, scene.cost)
     term = cell.op.expansion(cell.site)
     return (
-        _around(scene.circuit, cell.fences)
+        _breadcrumb(scene.circuit, cell.fences)
         + _head(cell.op.display_name, cell.op.role, scene.dark)
         + f"<p>{markup.text(cell.op.description(cell.site))}</p>"
         + mathml(cell.op.latex(cell.site), block=True)
-        + op_cards.listed(facts)
+        + op_cards.facts_html(facts)
         + _reference(scene.circuit, cell.fences)
-        + _inside("Written out", "" if term is None else diagram.inert_drawing(term, scene))
+        + _captioned_drawing(
+            "Written out", "" if term is None else diagram.inert_drawing(term, scene)
+        )
         + _source(scene, frozenset({cell.id}))
     )
 
@@ -66,13 +68,13 @@ def _block(scene: Scene, circuit: Circuit, fence: Fence) -> str:
     chain = _chain(circuit, fence.parent)
     first = f", the first of {fence.repeats}" if fence.repeats else ""
     return (
-        _around(circuit, chain)
+        _breadcrumb(circuit, chain)
         + _head(op_cards.title(fence), fence.role, scene.dark)
-        + op_cards.listed(op_cards.of_block(circuit, fence, scene.cost))
+        + op_cards.facts_html(op_cards.of_block(circuit, fence, scene.cost))
         + _reference(circuit, (*chain, fence.id))
         + diagram.fold_button(scene, fence.id)
-        + _inside(f"What is inside{first}", diagram.block_inside(scene, fence.id))
-        + _source(scene, op_cards.inside(circuit, fence))
+        + _captioned_drawing(f"What is inside{first}", diagram.block_inside(scene, fence.id))
+        + _source(scene, op_cards.block_op_ids(circuit, fence))
     )
 
 
@@ -86,7 +88,7 @@ def _chain(circuit: Circuit, id: str) -> tuple[str, ...]:
     return tuple(chain)
 
 
-def _around(circuit: Circuit, chain: tuple[str, ...]) -> str:
+def _breadcrumb(circuit: Circuit, chain: tuple[str, ...]) -> str:
     """Returns the breadcrumb of the blocks around a block, the outermost first."""
     known = {fence.id: fence for fence in circuit.fences}
     steps = " › ".join(_step(known[id]) for id in chain if id in known)
@@ -128,7 +130,7 @@ def _source(scene: Scene, nodes: frozenset[str]) -> str:
     return f'<p class="muted">Its lines of source</p>{html}' if html else ""
 
 
-def _inside(title: str, drawn: str) -> str:
+def _captioned_drawing(title: str, drawn: str) -> str:
     return f'<p class="muted">{title}</p>{drawn}' if drawn else ""
 
 
@@ -239,12 +241,12 @@ ELEMENTWISE = {
         "A number between −1 and 1 can be written into a memory again and again without growing."
     ),
 }
-SUMMED = (
+CONTRACTION_TEXT = (
     "The products are summed over {axes}: that is how much two vectors agree, or a "
     "mean of some by the weights of others."
 )
-PAIRED = "Every pair is multiplied, and nothing is summed."
-TURNED = "The same numbers with their axes in another order, as the next part wants them."
+OUTER_PRODUCT_TEXT = "Every pair is multiplied, and nothing is summed."
+PERMUTATION_TEXT = "The same numbers with their axes in another order, as the next part wants them."
 
 
 def op_purpose(cell: Cell) -> str:
@@ -272,5 +274,5 @@ def _einsum(cell: Cell) -> str:
     every: dict[str, Axis] = {a.name: a for value in cell.inputs for a in value.array}
     summed = [axis.display_name for name, axis in every.items() if name not in outs]
     if summed:
-        return SUMMED.format(axes=listed(summed))
-    return PAIRED if len(cell.inputs) > 1 else TURNED
+        return CONTRACTION_TEXT.format(axes=listed(summed))
+    return OUTER_PRODUCT_TEXT if len(cell.inputs) > 1 else PERMUTATION_TEXT

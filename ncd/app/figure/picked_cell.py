@@ -15,13 +15,13 @@ from ncd.app.figure.arithmetic_html import (
     op_html,
 )
 from ncd.app.parts import map_component, slice_picker
-from ncd.app.parts.heatmap import Pooled
 from ncd.app.scene.scene import Scene
 from ncd.app.state import selection
 from ncd.app.state.controls import TextControl
 from ncd.circuit.circuit import Cell, Circuit
 from ncd.explain.attention_row import row
 from ncd.explain.cell_arithmetic import NumberOrigin, SoftmaxArithmetic, number_origin
+from ncd.explain.colour_scale import PooledMaps
 from ncd.site import markup
 
 PLACE = "[0-9]{1,9},[0-9]{1,9}"
@@ -29,10 +29,10 @@ CELL, NUMBER = (
     TextControl("cell", PLACE),
     TextControl("number", PLACE),
 )  # of the attention map, of the value map
-MIXED = 2  # features of the weighted sum that are shown
+MAX_FEATURES = 2  # features of the weighted sum that are shown
 
 
-def chosen(control: TextControl, rows: int, columns: int) -> tuple[int, int] | None:
+def selected_cell(control: TextControl, rows: int, columns: int) -> tuple[int, int] | None:
     """Returns the selected cell, if the map has it."""
     if not control.value:
         return None
@@ -67,11 +67,11 @@ def marks(
     return (map_component.CellFrame("row", i), cell) if whole else (cell,)
 
 
-def pooled_note(numbers: Pooled, one: tuple[int, int]) -> str:
+def pooled_note(numbers: PooledMaps, one: tuple[int, int]) -> str:
     """Returns a sentence about a pooled cell: the numbers it stands for, and the one explained.
 
     >>> import numpy as np
-    >>> pooled_note(Pooled(np.zeros((150, 20), np.float32), (300, 20), (2, 1)), (4, 0))
+    >>> pooled_note(PooledMaps(np.zeros((150, 20), np.float32), (300, 20), (2, 1)), (4, 0))
     'The cell of the map stands for 2 numbers: rows 4 to 5, column 0. This is row 4, column 0.'
     """
     if numbers.block == (1, 1):
@@ -101,11 +101,11 @@ def number_html(scene: Scene, id: str, index: Sequence[int], covers: str = "") -
         found = number_origin(module, values, id, index)
         if isinstance(found.arithmetic, SoftmaxArithmetic) and found.cell is not None:
             html = arithmetic_html.attention_row_html(
-                scene, row(module, values, found.cell, found.index, MIXED), ""
+                scene, row(module, values, found.cell, found.index, MAX_FEATURES), ""
             )
         else:
-            html = _how(scene, found)
-        return _framed(_title(scene, id, index, found), html + _through(found), covers)
+            html = _origin_html(scene, found)
+        return _arithmetic_section(_title(scene, id, index, found), html + _through(found), covers)
 
     return scene.run_in_pool(tell)
 
@@ -117,14 +117,14 @@ def weight_html(
     module, values = scene.module, scene.trace.values
 
     def tell() -> str:
-        found = row(module, values, cell, tuple(index), MIXED)
+        found = row(module, values, cell, tuple(index), MAX_FEATURES)
         html = arithmetic_html.attention_row_html(scene, found, f"{across},")
-        return _framed(f"{title}: {number_text(found.share.value)}", html, covers)
+        return _arithmetic_section(f"{title}: {number_text(found.share.value)}", html, covers)
 
     return scene.run_in_pool(tell)
 
 
-def _framed(title: str, html: str, covers: str) -> str:
+def _arithmetic_section(title: str, html: str, covers: str) -> str:
     html = f'<p class="muted">{covers}</p>{html}' if covers else html
     close = (
         '<button type="button" class="plain" data-close '
@@ -154,7 +154,7 @@ def _through(found: NumberOrigin) -> str:
     return f'<p class="muted">{ops} only {verb} it on.</p>'
 
 
-def _how(scene: Scene, found: NumberOrigin) -> str:
+def _origin_html(scene: Scene, found: NumberOrigin) -> str:
     cell, how = found.cell, found.arithmetic
     if cell is None:
         return "<p>It is given: what goes in is where all begins.</p>"

@@ -36,11 +36,11 @@ WIDTH, HEIGHT = 860, 480  # of a frame, in pixels
 PAGE = read_static("host/embed.html")
 _LOOK = ("labels", "callouts", selection.FOLDED, FORMATS, own_entry.TEXT_KEY)
 _CSS = all_faces_css() + THEME_CSS + PANEL_CSS + DIAGRAM_CSS + read_static("host/embed.css")
-SHEET = StaticFile.of("css", "text/css", _CSS)
-SCRIPT = StaticFile.of("js", "text/javascript", HIGHLIGHT_JS + read_static("host/embed.js"))
+SHEET = StaticFile.from_text("css", "text/css", _CSS)
+SCRIPT = StaticFile.from_text("js", "text/javascript", HIGHLIGHT_JS + read_static("host/embed.js"))
 FILES = {file.name: file for file in (SHEET, SCRIPT)}
-UNFRAMED = "No site may show this server in a frame. NCD_FRAMES lists those that may."
-UNKNOWN = "There is no such system here. /embed/NAME takes the name of a page."
+NO_FRAMES_TEXT = "No site may show this server in a frame. NCD_FRAMES lists those that may."
+NOT_FOUND_TEXT = "There is no such system here. /embed/NAME takes the name of a page."
 
 
 async def answer(scope: Scope, receive: Receive, send: Send) -> None:
@@ -48,20 +48,20 @@ async def answer(scope: Scope, receive: Receive, send: Send) -> None:
     request = Request(scope)
     name, query = request.url.path.rpartition("/")[-1], request.url.query
     said = dict(parse_qsl(query)) if len(query) <= live_endpoint.LONGEST else {}
-    text = await run_in_threadpool(written, name, said, str(request.url))
+    text = await run_in_threadpool(page_html, name, said, str(request.url))
     kept = {"Cache-Control": "no-cache"}
-    response = HTMLResponse(text, headers=kept) if text else PlainTextResponse(UNKNOWN, 404)
+    response = HTMLResponse(text, headers=kept) if text else PlainTextResponse(NOT_FOUND_TEXT, 404)
     await response(scope, receive, send)
 
 
-def written(name: str, said: Mapping[str, str], address: str = "") -> str:
+def page_html(name: str, said: Mapping[str, str], address: str = "") -> str:
     """Returns the page of a system at the settings of a query; empty if there is no such system.
 
     If its own ``address`` is given, it names the oEmbed answer for it.
 
-    >>> "<svg" in written("multi-head-attention", {"h": "8"})
+    >>> "<svg" in page_html("multi-head-attention", {"h": "8"})
     True
-    >>> written("nothing", {})
+    >>> page_html("nothing", {})
     ''
     """
     entry = own_entry.entry_of(name, dict(said))
@@ -142,13 +142,16 @@ def oembed(scope: Scope, framed: bool) -> Response:
     if asked.get("format", "json") != "json":
         return PlainTextResponse("The answer is JSON.", 501)
     if not framed:
-        return PlainTextResponse(UNFRAMED, 403)
+        return PlainTextResponse(NO_FRAMES_TEXT, 403)
     site = split(asked.get("url", ""))
     entry = _entry(site.path, site.query)
     known = site.scheme in ("http", "https") and site.netloc == request.headers.get("host")
     if entry is None or not known:
         return PlainTextResponse("?url= is the address of a system's page on this server.", 404)
-    size = _most(asked.get("maxwidth"), WIDTH), _most(asked.get("maxheight"), HEIGHT)
+    size = (
+        _limited_size(asked.get("maxwidth"), WIDTH),
+        _limited_size(asked.get("maxheight"), HEIGHT),
+    )
     query = f"?{site.query}" if site.query else ""
     address = f"{site.scheme}://{site.netloc}/{PATH}/{quote(entry.name)}{query}"
     found = {
@@ -179,5 +182,5 @@ def _entry(path: str, query: str) -> Entry | None:
     return own_entry.entry_of(name, dict(parse_qsl(query))) if "/" not in name else None
 
 
-def _most(text: str | None, usual: int) -> int:
+def _limited_size(text: str | None, usual: int) -> int:
     return min(usual, int(text)) if text and text.isdecimal() and len(text) < 6 else usual

@@ -26,25 +26,29 @@ from starlette.types import Send
 WELL, READY = "/healthz", "/readyz"
 PATHS = (WELL, READY)
 LONGEST = 3600.0  # seconds
-AGAIN = 1012  # the websocket close code "service restart", after which browsers reconnect
-MORE = "Another process has fewer visitors."
+RECONNECT_CODE = 1012  # the websocket close code "service restart", after which browsers reconnect
+RECONNECT_REASON = "Another process has fewer visitors."
 AWAY = -1  # stands for the number of visitors of a process that accepts none
 LOOK = 3.0  # seconds after which the proxy may send visitors here again
-TOLD = 3  # failed checks after which the proxy has noticed (health_fails in ncd/cli/Caddyfile)
+MIN_FAILED_CHECKS = (
+    3  # failed checks after which the proxy has noticed (health_fails in ncd/cli/Caddyfile)
+)
 SHARE = getattr(signal, "SIGUSR1", None)  # sent when a process that was lost is ready again
-FEW = 10  # a surplus up to this number is tolerated, since reconnecting disturbs a visitor
-APART = 0.05  # seconds between two disconnections
+TOLERATED_SURPLUS = (
+    10  # a surplus up to this number is tolerated, since reconnecting disturbs a visitor
+)
+DISCONNECTION_SECONDS = 0.05  # seconds between two disconnections
 _leaving = _sharing = False
-_heard = 0  # the number of failed checks since it returns 503
-_here: dict[Send, None] = {}  # the open websockets, oldest first
+_failed_check_count = 0  # the number of failed checks since it returns 503
+_open_sockets: dict[Send, None] = {}  # the open websockets, oldest first
 _counts: MutableSequence[int] = [AWAY]  # the visitors of every process
-_own = 0  # the index of this process
+_process_index = 0  # the index of this process
 
 
 def register_process(counts: MutableSequence[int], own: int) -> None:
     """Registers this process: its number of visitors is stored at ``counts[own]``."""
-    global _counts, _own
-    _counts, _own = counts, own
+    global _counts, _process_index
+    _counts, _process_index = counts, own
 
 
 def answer(path: str) -> Response:
@@ -53,9 +57,9 @@ def answer(path: str) -> Response:
     >>> answer(WELL).status_code, answer(READY).status_code
     (200, 200)
     """
-    global _heard
+    global _failed_check_count
     if path == READY and (_leaving or _sharing):
-        _heard += 1
+        _failed_check_count += 1
         return PlainTextResponse("leaving" if _leaving else "sharing", 503)
     return PlainTextResponse("ok")
 
@@ -89,17 +93,17 @@ async def lifespan(app: object) -> AsyncIterator[None]:
 @contextmanager
 def visitor(send: Send) -> Iterator[None]:
     """Counts a visitor while the websocket is open."""
-    _here[send] = None
+    _open_sockets[send] = None
     _count()
     try:
         yield
     finally:
-        _here.pop(send, None)
+        _open_sockets.pop(send, None)
         _count()
 
 
 def _count() -> None:
-    _counts[_own] = AWAY if _leaving else len(_here)
+    _counts[_process_index] = AWAY if _leaving else len(_open_sockets)
 
 
 def excess(counts: Sequence[int], own: int) -> int:
@@ -111,7 +115,7 @@ def excess(counts: Sequence[int], own: int) -> int:
     here = [count for count in counts if count != AWAY]
     part = sum(here) // len(here) if here else 0
     more = counts[own] - part
-    return more if more > max(FEW, part / 4) else 0
+    return more if more > max(TOLERATED_SURPLUS, part / 4) else 0
 
 
 async def shed_visitors(wait: float) -> None:
@@ -119,18 +123,20 @@ async def shed_visitors(wait: float) -> None:
 
     ``wait`` is the longest time in seconds until the proxy notices.
     """
-    global _sharing, _heard
-    if _sharing or _leaving or not excess(_counts, _own):
+    global _sharing, _failed_check_count
+    if _sharing or _leaving or not excess(_counts, _process_index):
         return
-    _sharing, _heard = True, 0
+    _sharing, _failed_check_count = True, 0
     try:
         end = asyncio.get_running_loop().time() + wait
-        while _heard < TOLD and asyncio.get_running_loop().time() < end:
-            await asyncio.sleep(APART)
-        for send in [*_here][::-1][: excess(_counts, _own)]:
+        while _failed_check_count < MIN_FAILED_CHECKS and asyncio.get_running_loop().time() < end:
+            await asyncio.sleep(DISCONNECTION_SECONDS)
+        for send in [*_open_sockets][::-1][: excess(_counts, _process_index)]:
             with suppress(OSError, RuntimeError):  # the visitor has left in the meantime
-                await send({"type": "websocket.close", "code": AGAIN, "reason": MORE})
-            await asyncio.sleep(APART)
+                await send(
+                    {"type": "websocket.close", "code": RECONNECT_CODE, "reason": RECONNECT_REASON}
+                )
+            await asyncio.sleep(DISCONNECTION_SECONDS)
         await asyncio.sleep(min(wait, LOOK))
     finally:
         _sharing = False

@@ -44,7 +44,7 @@ from ncd.site import markup
 # --- The script and style files of Streamlit's frontend, compressed once for all visitors
 
 KINDS = {".js": "text/javascript", ".css": "text/css"}
-KEPT = {
+STATIC_FILE_HEADERS = {
     "Cache-Control": "public, immutable, max-age=31536000",  # their names contain their hashes
     "Content-Encoding": "gzip",
     "Vary": "Accept-Encoding",
@@ -62,7 +62,7 @@ def compressed_answer(scope: Scope) -> ASGIApp | None:
 
     async def send_file(scope: Scope, receive: Receive, send: Send) -> None:
         data = await run_in_threadpool(compressed, scope["path"])
-        await Response(data, media_type=kind, headers=KEPT)(scope, receive, send)
+        await Response(data, media_type=kind, headers=STATIC_FILE_HEADERS)(scope, receive, send)
 
     return send_file
 
@@ -100,11 +100,19 @@ ENDPOINTS: dict[str, ASGIApp] = {
     LESSON_FILE: answer_lesson,
     CODE: code,
 }
-HERE = ("localhost", "127.0.0.1", "::1")
-OWN = ("_stcore", "static", "media", "component", "app", "auth", "oauth2callback")  # Streamlit's
+LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
+STREAMLIT_PATHS = (
+    "_stcore",
+    "static",
+    "media",
+    "component",
+    "app",
+    "auth",
+    "oauth2callback",
+)  # Streamlit's
 FILES_ALONE = ("_stcore", "static", "app", "auth", "oauth2callback")  # and no HTML among them
 METRICS, STATIC, ROBOTS = "metrics", "static", "/robots.txt"
-ALLOWED = {"Allow": "GET, HEAD"}
+ALLOW_HEADER = {"Allow": "GET, HEAD"}
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 FOR_ROBOTS = f"""User-agent: *
 Disallow: /{live_endpoint.PATH}/
@@ -112,7 +120,9 @@ Disallow: /{SLIDES_FILE}
 Disallow: /{LESSON_FILE}
 Disallow: /{METRICS}
 """  # what is made anew for each request; all pages may be listed
-REFUSED = "This server does not answer to this host name. NCD_HOSTS lists those that it accepts."
+WRONG_HOST_TEXT = (
+    "This server does not answer to this host name. NCD_HOSTS lists those that it accepts."
+)
 # Without it the browser first looks for the server at /page/, and gets "not found" twice.
 BASE = '<script>window.__streamlit = {BACKEND_BASE_URL: new URL(".", location.href).href}</script>'
 # Tells the first run how wide the diagram's column will be (wide screens have a sidebar beside it).
@@ -155,7 +165,7 @@ class ServerMiddleware:
         if scope["path"] in health.PATHS:
             return health.answer(scope["path"])
         if not self.is_allowed(scope):
-            return PlainTextResponse(REFUSED, 403)
+            return PlainTextResponse(WRONG_HOST_TEXT, 403)
         first, *_, last = scope["path"].strip("/").split("/", 1)[0], scope["path"].rsplit("/")[-1]
         if file := FILES.get(last):
             kept = {"Cache-Control": "public, max-age=31536000, immutable"}
@@ -171,10 +181,11 @@ class ServerMiddleware:
         if scope["path"] == ROBOTS:
             return PlainTextResponse(FOR_ROBOTS)
         if scope["method"] not in METHODS or not scope["path"].startswith("/"):
-            return PlainTextResponse("Pages are asked for with GET.", 405, ALLOWED)
+            return PlainTextResponse("Pages are asked for with GET.", 405, ALLOW_HEADER)
         if first in FILES_ALONE:
             return _without_page(self.app)
-        if scope["method"] not in ("GET", "HEAD") or first in OWN or last in self.own_files:
+        is_streamlits = first in STREAMLIT_PATHS or last in self.own_files
+        if is_streamlits or scope["method"] not in ("GET", "HEAD"):
             return self.app
         if not last:
             return self.app if first else self.html("")
@@ -184,7 +195,7 @@ class ServerMiddleware:
 
     def html(self, name: str) -> Response:
         """Returns the HTML of a page, with the parts that are known before the app runs."""
-        title, words = page_style.HEADS.get(name, page_style.LOST)
+        title, words = page_style.HEADS.get(name, page_style.NOT_FOUND_HEAD)
         head = (
             f"<title>{markup.text(title)}</title>"
             f'<meta name="description" content="{markup.text(words)}">{BASE}'
@@ -209,14 +220,14 @@ class ServerMiddleware:
         headers = Headers(scope=scope)
         host, origin = headers.get("host", ""), headers.get("origin")
         bound = (scope.get("server") or ("",))[0]
-        if not allowed(host, (*(self.hosts or HERE), bound)):
+        if not is_allowed_host(host, (*(self.hosts or LOCAL_HOSTS), bound)):
             return False
         if origin is None:
             return True
         site = split(origin).netloc
         named = tuple(name for name in self.hosts if name != "*")  # any host, but not any site
         forwarded = headers.get("x-forwarded-host", "") if named != self.hosts else ""
-        if not site or (site not in (host, forwarded) and not allowed(site, named)):
+        if not site or (site not in (host, forwarded) and not is_allowed_host(site, named)):
             return False
         changed = MutableHeaders(scope=scope)
         if scope["type"] == "http":
@@ -244,13 +255,17 @@ def names_in_setting(setting: str) -> tuple[str, ...]:
     return tuple(os.environ.get(setting, "").replace(",", " ").split())
 
 
-def allowed(host: str, names: tuple[str, ...]) -> bool:
+def is_allowed_host(host: str, names: tuple[str, ...]) -> bool:
     """Returns whether a host, with a port or without, is one of these names.
 
-    >>> allowed("[::1]:8501", HERE), allowed("localhost.example.org", HERE)
-    (True, False)
-    >>> allowed("a.example.org", ("*.example.org",)), allowed("example.org:80", ("example.org",))
-    (True, True)
+    >>> is_allowed_host("[::1]:8501", LOCAL_HOSTS)
+    True
+    >>> is_allowed_host("localhost.example.org", LOCAL_HOSTS)
+    False
+    >>> is_allowed_host("a.example.org", ("*.example.org",))
+    True
+    >>> is_allowed_host("example.org:80", ("example.org",))
+    True
     """
     try:
         name = (urlsplit(f"//{host}").hostname or "").rstrip(".")
@@ -299,4 +314,4 @@ def _without_page(app: ASGIApp) -> ASGIApp:
 
 async def _close(scope: Scope, receive: Receive, send: Send) -> None:
     await receive()
-    await send({"type": "websocket.close", "code": 1008, "reason": REFUSED})
+    await send({"type": "websocket.close", "code": 1008, "reason": WRONG_HOST_TEXT})

@@ -58,11 +58,11 @@ def page_formulas(scene: Scene, panel: str) -> Formulas | None:
     each letter, ``holds`` the conditions, and ``also`` those for the panel. ``grips`` lists the
     knobs that each axis depends on.
     """
-    found = _traced(scene.entry, scene.settings)
+    found = _size_trace(scene.entry, scene.settings)
     if found is None or not alike(found[1], scene.circuit):
         return None
     trace, circuit = found
-    settings = dict(scene.settings) | trace.open
+    settings = dict(scene.settings) | trace.symbolic_sizes
     own = replace(scene, term=circuit.term, settings=settings)
     said: Formulas = {
         "wires": dict(wire_sizes(circuit)),
@@ -78,12 +78,12 @@ def page_formulas(scene: Scene, panel: str) -> Formulas | None:
     return {
         **said,
         "knobs": {knob.name: _knob(knob) for knob in scene.entry.knobs if knob.is_size},
-        "fixed": {n: v for n, v in scene.settings.items() if n not in trace.open},
-        **FormulaTable().written(trace, facts),
+        "fixed": {n: v for n, v in scene.settings.items() if n not in trace.symbolic_sizes},
+        **FormulaTable().build_table(trace, facts),
     }
 
 
-def _traced(entry: Entry, settings: Mapping[str, int]) -> tuple[SizeTrace, Circuit] | None:
+def _size_trace(entry: Entry, settings: Mapping[str, int]) -> tuple[SizeTrace, Circuit] | None:
     names = [knob.name for knob in entry.knobs if knob.is_size and not knob.below]
     return traced_circuit(lambda given: entry.system(**given), settings, names)
 
@@ -154,7 +154,7 @@ def drawing_json(page: str, query: str) -> dict[str, object] | None:
     >>> drawing_json("nothing", "") is None
     True
     """
-    scene = _asked(page, query)
+    scene = _requested_scene(page, query)
     if scene is None:
         return None
     folded = _parameters(query).get("folded", selection.AUTO)
@@ -170,7 +170,7 @@ def formulas_json(page: str, query: str) -> dict[str, Any] | None:
     >>> formulas_json("multi-head-attention", "h=2&scrub=shapes")["grips"]["h"]
     ['h']
     """
-    scene = _asked(page, query)
+    scene = _requested_scene(page, query)
     panel = _parameters(query).get(SCRUB, "")
     if scene is None or panel not in ("", *PANELS):
         return None
@@ -183,7 +183,7 @@ def _parameters(query: str) -> dict[str, str]:
     return dict(parse_qsl(query)) if len(query) <= LONGEST else {}
 
 
-def _asked(page: str, query: str) -> Scene | None:
+def _requested_scene(page: str, query: str) -> Scene | None:
     """Returns the scene for the settings in a query; None if it cannot be built."""
     asked = _parameters(query)
     entry = entry_of(page, asked)
@@ -193,7 +193,7 @@ def _asked(page: str, query: str) -> Scene | None:
 def scene(entry: Entry, asked: Mapping[str, str]) -> Scene | None:
     """Returns the scene for the settings in a link, without inputs; None if it cannot be built."""
     said = {knob: asked.get(knob.name, str(knob.default)) for knob in entry.knobs}
-    settings = entry.within(
+    settings = entry.with_clamped_indexes(
         {knob.name: knobs.nearest_legal(knob, text)[0] for knob, text in said.items()}
     )
     with scheduler.turn():
@@ -207,13 +207,13 @@ def scene(entry: Entry, asked: Mapping[str, str]) -> Scene | None:
         device="cpu",
         inputs_spec=InputSpec(),
         dark=asked.get("dark") == "1",
-        selected="",
+        selected_id="",
         term=term,
         show_callouts=asked.get("callouts") != "off",
         column_width=selection.parse_width(asked[selection.WIDTH_KEY])
         if selection.WIDTH_KEY in asked
         else None,
-        about=asked.get("about", ""),
+        subject_id=asked.get("about", ""),
         formats=read_session_formats(entry, asked.get(FORMATS, ""))[0],
         **diagram.wire_options(asked.get("labels", "")),
     )

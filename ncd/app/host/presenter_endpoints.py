@@ -28,16 +28,16 @@ from ncd.app.panels.walk.shapes_and_cost import COST_TABLE, SHAPES, cost_html, s
 from ncd.app.panels.walk.source import SOURCE
 from ncd.app.parts import heatmap
 from ncd.app.parts import input_feed as inputs
-from ncd.app.parts.heatmap import ColourRange
 from ncd.app.runtime import scheduler
 from ncd.app.scene import own_entry
 from ncd.app.scene.scene import Scene, build_term
 from ncd.app.scene.session_weights import shipped_or_served
 from ncd.app.state import knobs, selection
 from ncd.app.state.knobs import SEED
-from ncd.app.state.link_text import MARK, compress_text, unpacked
+from ncd.app.state.link_text import MARK, compress_text, decompress_text
 from ncd.drawing.backends.drawing import Drawing
 from ncd.errors import LimitError, NCDError, ParseError
+from ncd.explain.colour_scale import ColourRange
 from ncd.language.terms import Term
 from ncd.site import markup, source_listing
 from ncd.site.document import Slide, slides_html
@@ -58,7 +58,7 @@ NO_CODE = f"A code is made of an address of at most {ADDRESS:,} letters that beg
 
 def pages() -> set[str]:
     """Returns the names of all pages that can be a view."""
-    return {*CATALOGUE, own_entry.CUSTOM_PAGE, *own_entry.SERVED}
+    return {*CATALOGUE, own_entry.CUSTOM_PAGE, *own_entry.SERVED_MODULES}
 
 
 async def answer_lesson(scope: Scope, receive: Receive, send: Send) -> None:
@@ -113,7 +113,7 @@ def checked_views(text: str) -> dict[str, str]:
     if text.lstrip().startswith(("{", "[")):
         found = Lesson.of_json(text, pages())
     else:
-        plain = unpacked(text) if text.startswith(MARK) else text
+        plain = decompress_text(text) if text.startswith(MARK) else text
         if plain is None:
             fact = "the list of views in this link is cut off or changed"
             raise ParseError(fact, cure="the whole link, copied anew")
@@ -210,9 +210,9 @@ def _slide(entry: Entry, said: Mapping[str, str], caption: str) -> Slide:
         settings = {
             k.name: knobs.nearest_legal(k, said.get(k.name, str(k.default)))[0] for k in entry.knobs
         }
-        term, refused = build_term(entry, entry.within(settings))
+        term, refused = build_term(entry, entry.with_clamped_indexes(settings))
         words = f"<p>{markup.text(str(refused.error))}</p>" if refused else ""
-        return Slide(entry.title, _drawn(term, entry), caption, words)
+        return Slide(entry.title, _slide_drawing(term, entry), caption, words)
     folded = selection.folded_in(scene.circuit, said.get(selection.FOLDED, selection.AUTO))
     covered = said.get("quiz") == "1"
     facts = axis_chips_html(scene.circuit) + _costs(scene)
@@ -228,7 +228,7 @@ def _slide(entry: Entry, said: Mapping[str, str], caption: str) -> Slide:
     )
 
 
-def _drawn(term: Term | None, entry: Entry) -> Drawing | None:
+def _slide_drawing(term: Term | None, entry: Entry) -> Drawing | None:
     """Returns the part of a system that can be drawn, or the usual one; None for a wrong text."""
     try:
         return ncd.draw(term or entry.build())

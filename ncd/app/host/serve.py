@@ -33,7 +33,7 @@ from ncd.app.page import gallery, metrics
 from ncd.app.page import navigation as menu
 from ncd.app.runtime.streamlit_internals import install
 from ncd.circuit.costs import cost
-from ncd.installation import bundled
+from ncd.installation import package_path
 from ncd.run.device import exact
 from ncd.systems.catalogue import CATALOGUE
 
@@ -41,9 +41,11 @@ from ncd.systems.catalogue import CATALOGUE
 
 YOUNG = 5_000, 5, 1_000_000  # the thresholds of the three generations; the third is never reached
 PERIOD = 0.5  # seconds between two checks
-REST = 4  # checks without new objects after which the process counts as idle
+IDLE_CHECKS = 4  # checks without new objects after which the process counts as idle
 STILL = 50  # objects that an idle process makes between two checks
-WHOLE = 60.0  # seconds between full collections of a server that is idle now and then
+FULL_COLLECTION_SECONDS = (
+    60.0  # seconds between full collections of a server that is idle now and then
+)
 LONGEST = 600.0  # seconds after which a full collection runs even if the process is busy
 # Seconds after which free memory is returned even if the process is busy: each run is a thread, and
 # the C library keeps the memory that a thread has freed.
@@ -64,7 +66,7 @@ def _collect_when_idle() -> None:
     for rests in resting():
         now = time.monotonic()
         if rests:
-            every = now > whole + WHOLE
+            every = now > whole + FULL_COLLECTION_SECONDS
             collect_garbage(every)
             last = given = now
             whole = now if every else whole
@@ -78,13 +80,13 @@ def _collect_when_idle() -> None:
 
 def resting() -> Iterator[bool]:
     """Yields, every half second, whether the process has just become idle."""
-    before, still = gc.get_count(), REST
+    before, still = gc.get_count(), IDLE_CHECKS
     while True:
         time.sleep(PERIOD)
         now = gc.get_count()
         same = now[1:] == before[1:] and abs(now[0] - before[0]) < STILL
         before, still = now, still + 1 if same else 0
-        yield still == REST
+        yield still == IDLE_CHECKS
 
 
 def collect_garbage(every: bool = True) -> None:
@@ -112,7 +114,7 @@ LATE = "ncd.app.host.http", "pandas", "torch._dynamo", "uvicorn"
 
 def serve(host: str = "127.0.0.1", port: int = 8501) -> None:
     """Serves the app until stopped; uvicorn uses uvloop where it is installed."""
-    app = bundled("app.py")
+    app = package_path("app.py")
     os.chdir(app.parent)  # where Streamlit looks for its settings
     settings = "--server.address", host, "--server.port", str(port)
     try:

@@ -119,7 +119,7 @@ def reproducing_line(scene: Scene) -> str:
         weights = f'open("{_weights_file(scene)}", "rb").read()'
         if scene.loaded_weights.ships:
             own = f'ncd.catalogue["{scene.entry.name}"]'
-            weights = f"{WEIGHTS}.shipped({own}, {dict(scene.settings)!r})"
+            weights = f"{WEIGHTS}.shipped_file({own}, {dict(scene.settings)!r})"
             if scene.inputs_spec.trained:
                 weights = f"{WEIGHTS}.attention_weights({scene.settings['h']}, {scene.seed})"
         module = f"{WEIGHTS}.read_weights({module}, {weights})"

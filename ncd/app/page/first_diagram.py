@@ -12,13 +12,13 @@ from torch import Tensor
 import ncd
 from ncd.app.panels.attention.attention_maps import weights
 from ncd.app.parts import html_panel
-from ncd.app.parts.heatmap import CellGrid
 from ncd.app.parts.html_panel import read_static
 from ncd.app.scene.scene import Scene
 from ncd.app.state import selection
 from ncd.app.state.cache import CACHE, cached, get_or_make
 from ncd.drawing.elements.primitives import Thumbnail
 from ncd.errors import LimitError
+from ncd.explain.colour_scale import CellGrid
 from ncd.explain.thumbnails import thumbnails
 from ncd.run.head_switches import Head, disable_heads, find_attention
 from ncd.run.module import CircuitModule, Trace

@@ -30,7 +30,7 @@ step by step. **You teach?** Every page has a lesson with questions, and a code 
 phones: [see one](multi-head-attention?present=lesson), or [a quiz](multi-head-attention?quiz=1).
 """
 PASTE = "Paste your own PyTorch, and see what comes out of it, or what fails and its cure"
-PASTED = "paste"  # a session key
+PASTE_KEY = "paste"  # a session key
 YOURS = "pages/yours.py"
 
 _gallery = st.components.v2.component(
@@ -56,14 +56,14 @@ def _door() -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", key="door"):
         text = st.text_area(
             PASTE,
-            key=PASTED,
+            key=PASTE_KEY,
             height=80,
             max_chars=link_text.LONGEST,
             placeholder="class Net(nn.Module): …   or nn.Conv2d(3, 64, 7), or an einsum",
         )
         pressed = st.button("Read it")
     if text.strip() or pressed:
-        st.session_state[own_entry.TEXT_KEY] = own_page.edited(text) or OPENING
+        st.session_state[own_entry.TEXT_KEY] = own_page.cleaned_text(text) or OPENING
         st.switch_page(YOURS)
 
 

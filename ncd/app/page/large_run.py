@@ -11,7 +11,6 @@ import streamlit as st
 
 from ncd.app.panels.walk.values import SPREAD
 from ncd.app.parts import map_component, slice_picker
-from ncd.app.parts.heatmap import ColourRange, Pooled
 from ncd.app.parts.map_component import AxisLabels, Heatmap
 from ncd.app.runtime import scheduler
 from ncd.app.runtime.scheduler import run_in_thread
@@ -19,8 +18,9 @@ from ncd.app.scene.scene import Scene, with_tooltip
 from ncd.app.scene.session_weights import POLL_SECONDS, waiting_message
 from ncd.app.state.cache import cached
 from ncd.circuit.circuit import Value
+from ncd.explain.colour_scale import ColourRange, PooledMaps
 from ncd.jobs.job_pool import QUIET, Ticket, pool
-from ncd.jobs.pool_jobs import ArraySummary, ForwardResult, fits, limits, read, shown
+from ncd.jobs.pool_jobs import ArraySummary, ForwardResult, fits, limits, map_dimensions, read
 from ncd.run.run_memory import predicted_forward_peak
 from ncd.site import markup
 from ncd.write.term_json import to_json
@@ -115,7 +115,7 @@ def _progress(now: Ticket) -> str:
 def _result(scene: Scene, result: bytes) -> None:
     """Shows the statistics and the first map of the selected array, or of the output."""
     found = read(result)
-    chosen = scene.selected if scene.selected in found.arrays else scene.circuit.outputs[0].id
+    chosen = scene.selected_id if scene.selected_id in found.arrays else scene.circuit.outputs[0].id
     value, seen = scene.circuit.values[chosen], found.arrays[chosen]
     focus = _focus(value, seen)
     map_component.render(
@@ -129,13 +129,13 @@ def _result(scene: Scene, result: bytes) -> None:
 def _focus(value: Value, seen: ArraySummary) -> Heatmap:
     cells = np.array(seen.cells, dtype=np.float32)
     dimensions = slice_picker.dimensions(value.array)
-    rows, columns = shown(value.array)
+    rows, columns = map_dimensions(value.array)
     ends = ColourRange.of(cells, signed=seen.smallest < 0)
     two = len(dimensions) > 1
     return Heatmap(
         f"pool {value.id} {seen.shape}",
         "The first of its maps" if len(dimensions) > 2 else "Its numbers as a map",
-        Pooled(cells, seen.shape, seen.block),
+        PooledMaps(cells, seen.shape, seen.block),
         ends.with_outliers,
         _side(dimensions[rows]) if two else AxisLabels(),
         _side(dimensions[columns if two else 0]) if dimensions else AxisLabels(),

@@ -41,11 +41,11 @@ def start() -> None:
 @contextmanager
 def measured_run(entry: Entry) -> Iterator[None]:
     """Records the time of the enclosed code as a run of this page."""
-    began, waited = time.perf_counter(), scheduler.waited()
+    began, waited = time.perf_counter(), scheduler.waited_seconds()
     try:
         yield
     finally:
-        seconds, queue = time.perf_counter() - began, scheduler.waited() - waited
+        seconds, queue = time.perf_counter() - began, scheduler.waited_seconds() - waited
         RUNS.labels(entry.name).observe(seconds)
         WAITS.observe(queue)
         if LOG.isEnabledFor(logging.INFO):

@@ -13,7 +13,7 @@ import streamlit as st
 
 from ncd.app.page import own_page
 from ncd.app.scene import url
-from ncd.app.scene.own_entry import SERVED
+from ncd.app.scene.own_entry import SERVED_MODULES
 from ncd.site.entry_page import file
 from ncd.systems.catalogue import CATALOGUE
 
@@ -41,7 +41,7 @@ def _pages() -> Mapping[str, Sequence[st.Page]]:
     }
     own = [
         st.Page(partial(own_page.show_served, name), title=entry.title, url_path=name)
-        for name, entry in SERVED.items()
+        for name, entry in SERVED_MODULES.items()
     ]
     return {"": first, **({"Your modules": own} if own else {}), **sections}
 

@@ -8,7 +8,7 @@ from functools import partial
 
 import streamlit as st
 
-from ncd.answers.opened_files import notebook_code, opened
+from ncd.answers.opened_files import notebook_code, text_of_files
 from ncd.app.page.page import COMMON_PANELS, page_without_diagram, render_page
 from ncd.app.panels.attention.attention_maps import ATTENTION_MAPS
 from ncd.app.panels.language_models.model_size import MEMORY_FIT, MODEL_SIZE
@@ -19,8 +19,8 @@ from ncd.app.panels.walk.values import VALUES
 from ncd.app.parts import html_panel, text_editor
 from ncd.app.runtime import streamlit_internals
 from ncd.app.scene import own_answer, own_entry, url
-from ncd.app.scene.own_entry import CUSTOM_PAGE, DEFAULT_TEXT, TEXT_KEY, Own, prepare
-from ncd.app.state.link_text import LINK, LONGEST, compress_text, unpacked
+from ncd.app.scene.own_entry import CUSTOM_PAGE, DEFAULT_TEXT, TEXT_KEY, VisitorSystem, prepare
+from ncd.app.state.link_text import LINK, LONGEST, compress_text, decompress_text
 from ncd.errors import NCDError, SizeError
 from ncd.findings.reading.finding import Finding
 from ncd.notation.term_text import spell
@@ -171,8 +171,8 @@ Sources: Abbott 2024, *Neural Circuit Diagrams*, sections 2 and 3, for what the 
 SETTINGS = ("seed", "panel", "step", "stop", TEXT_KEY)  # of every page
 FIELD, FILE = "field", "opened file"  # session keys
 UPLOAD = 4  # megabytes of a file
-EVERY = 0.4  # seconds between two looks at what is found in a source
-LAST = "last text that could be read"  # a session key
+POLL_SECONDS = 0.4  # seconds between two looks at what is found in a source
+LAST_TEXT_KEY = "last text that could be read"  # a session key
 LAST_SHOWN = "Below is still the last text that could be read."
 PANELS = (SHAPES, SOURCE, COST_TABLE, VALUES, ATTENTION_MAPS, AUTOGRAD_GRAPH)
 OF_CONFIGS = (MEMORY_FIT, MODEL_SIZE, *PANELS)
@@ -186,7 +186,7 @@ def show() -> None:
     if TEXT_KEY not in st.session_state or moved:
         bare = not {*st.query_params} - {url.LINK_MARK}  # such an address opens on PyTorch
         usual = OPENING if bare else DEFAULT_TEXT
-        linked = unpacked(st.query_params.get(TEXT_KEY, usual)) or DEFAULT_TEXT
+        linked = decompress_text(st.query_params.get(TEXT_KEY, usual)) or DEFAULT_TEXT
         st.session_state[TEXT_KEY] = unindented(linked)
     text = str(st.session_state[TEXT_KEY])
     found, error = _read(text)
@@ -196,15 +196,18 @@ def show() -> None:
         if st.session_state[TEXT_KEY] != text:  # after a reconnection the browser knows a newer one
             st.rerun()
         return page_without_diagram(
-            TITLE, LEAD, WHY, above=lambda: _editor(text, partial(own_answer.wrong, error, text))
+            TITLE,
+            LEAD,
+            WHY,
+            above=lambda: _editor(text, partial(own_answer.error_message, error, text)),
         )
 
     def above() -> None:
         if error is None:
             _editor(text, partial(own_answer.editor_message, found))
         else:
-            _editor(text, partial(own_answer.wrong, error, text))
-            _stale()
+            _editor(text, partial(own_answer.error_message, error, text))
+            _show_stale_caption()
 
     render_page(found.entry, LEAD, WHY, OF_CONFIGS if found.memory else PANELS, above=above)
 
@@ -224,7 +227,11 @@ Source: `torch.export`, whose graph of the module is read.
 def show_served(name: str) -> None:
     """Shows the page of a module that the server was started with."""
     render_page(
-        own_entry.SERVED[name], SERVED_LEAD, SERVED_WHY, PANELS, above=lambda: _failure(name)
+        own_entry.SERVED_MODULES[name],
+        SERVED_LEAD,
+        SERVED_WHY,
+        PANELS,
+        above=lambda: _failure(name),
     )
 
 
@@ -235,22 +242,22 @@ def _failure(name: str) -> None:
         st.code(own_entry.FAILURES[name], language=None, wrap_lines=True)
 
 
-def _read(text: str) -> tuple[Own | None, NCDError | None]:
+def _read(text: str) -> tuple[VisitorSystem | None, NCDError | None]:
     """Returns a text as read, or the last one that could be read, if any, and the error."""
     error: NCDError | None = None
     try:
-        found: Own | None = _checked(own_entry.own(text))
-        st.session_state[LAST] = text
+        found: VisitorSystem | None = _check_axis_names(own_entry.visitor_system(text))
+        st.session_state[LAST_TEXT_KEY] = text
     except NCDError as wrong:
-        last = st.session_state.get(LAST)
-        found, error = own_entry.own(last) if last else None, wrong
+        last = st.session_state.get(LAST_TEXT_KEY)
+        found, error = own_entry.visitor_system(last) if last else None, wrong
     if found and found.entry.text != st.session_state.get(f"{CUSTOM_PAGE} shown"):
         url.switch_entry(found.entry)
         st.session_state[f"{CUSTOM_PAGE} shown"] = found.entry.text
     return found, error
 
 
-def _checked(found: Own) -> Own:
+def _check_axis_names(found: VisitorSystem) -> VisitorSystem:
     """Returns a text as read; raises SizeError for an axis with the name of a setting."""
     for knob in found.entry.knobs:
         if knob.name in (*url.SYSTEM_PARAMETERS, *CONTROLS, *SETTINGS, *PAGE_KEYS):
@@ -258,7 +265,7 @@ def _checked(found: Own) -> Own:
     return found
 
 
-def _stale() -> None:
+def _show_stale_caption() -> None:
     """Says whose diagram it is, where the text has an error; the page draws all of it in grey."""
     with st.container(key="stale"):
         st.caption(LAST_SHOWN)
@@ -286,7 +293,7 @@ def _editor(
         text_editor.show("Your text", text, say(findings, complete), _take, FIELD)
         _saver(text)
         if not complete:
-            st.fragment(_searching, run_every=EVERY)(text, findings)
+            st.fragment(_searching, run_every=POLL_SECONDS)(text, findings)
 
 
 def _searching(text: str, shown: Sequence[Finding]) -> None:
@@ -303,7 +310,7 @@ def _opener() -> None:
             ("py", "ipynb", "txt", "json", "svg", "html", "zip"),
             key=FILE,
             accept_multiple_files=True,
-            on_change=_open,
+            on_change=_open_files,
             max_upload_size=UPLOAD,
         )
 
@@ -317,21 +324,21 @@ def _saver(text: str) -> None:
         html_panel.button("Save the text", lambda: text, "yours.txt", "text/plain", key="save text")
 
 
-def _open() -> None:
+def _open_files() -> None:
     """Puts the text of files into the field; a callback."""
     if files := st.session_state.get(FILE):
         try:
-            _take(opened([(file.name, file.getvalue()) for file in files]))
+            _take(text_of_files([(file.name, file.getvalue()) for file in files]))
         except NCDError as error:
             st.toast(str(error))
 
 
 def _take(text: str) -> None:
     """Puts what was typed into the session; a callback."""
-    st.session_state[TEXT_KEY] = edited(text)
+    st.session_state[TEXT_KEY] = cleaned_text(text)
 
 
-def edited(text: str) -> str:
+def cleaned_text(text: str) -> str:
     """Returns a text shortened to the limit, without blanks or prompts before all of its lines.
 
     An exported file is replaced by its term, and a notebook by its code.

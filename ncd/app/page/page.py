@@ -69,7 +69,7 @@ def render_page(
         _body_fragment(entry, side, tab, opened, typed)
     with header:
         export_menu.show(lambda: _scene(typed(entry)))
-    _why(why)
+    _show_why_section(why)
     if entry.name in CATALOGUE:
         with st.container(key="beyond"):
             st.markdown(_neighbour_links(entry))
@@ -79,7 +79,7 @@ def page_without_diagram(title: str, lead: str, why: str, above: Callable[[], No
     """Shows a page whose system is not known, as its text has an error."""
     _head(title, lead.strip())
     above()
-    _why(why)
+    _show_why_section(why)
     url.send_link(url.query())
     leave()
     html_panel.render(html_panel.OPENS, "opens")
@@ -95,7 +95,7 @@ def _head(title: str, lead: str) -> DeltaGenerator:
     return header
 
 
-def _why(why: str) -> None:
+def _show_why_section(why: str) -> None:
     with st.container(key="why"):
         st.header("Why it works", anchor=False)
         st.markdown(why)
@@ -143,7 +143,7 @@ def _change(entry: Entry, side: DeltaGenerator, tab: DeltaGenerator, opened: Pan
     scene, link, untimed = _scene(entry), "", False
     if isinstance(scene, Scene):
         lit = selection.axes(scene.circuit, entry)
-        seen = {selection.SELECTED_KEY: scene.selected, selection.AXES: lit}
+        seen = {selection.SELECTED_KEY: scene.selected_id, selection.AXES: lit}
         link = url.query(**seen)
         diagram.render(scene, link)
         with scheduler.yielded_turn():
@@ -190,7 +190,7 @@ def _scene(entry: Entry) -> Scene | Refusal:
         knobs.device(),
         feed,
         dark=dark,
-        selected="",
+        selected_id="",
         term=term,
         show_callouts=diagram.callouts_on(),
         column_width=selection.width(),
@@ -199,7 +199,7 @@ def _scene(entry: Entry) -> Scene | Refusal:
         formats=formats(entry),
         **diagram.wire_options(diagram.current_on_wires()),
     )
-    chosen = scene.with_selection(selection.selected(scene.circuit))
+    chosen = scene.with_selection(selection.selected_id(scene.circuit))
     return with_question(quiz.with_question(chosen))
 
 

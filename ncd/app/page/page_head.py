@@ -18,7 +18,7 @@ from ncd.drawing.elements.fonts import all_faces_css
 from ncd.site.entry_page import lead, plain_text
 from ncd.systems.catalogue import CATALOGUE
 
-LOST = navigation.heading(NOT_FOUND_TITLE), WORDS
+NOT_FOUND_HEAD = navigation.heading(NOT_FOUND_TITLE), WORDS
 
 
 def heads() -> dict[str, tuple[str, str]]:
@@ -30,7 +30,7 @@ def heads() -> dict[str, tuple[str, str]]:
     }
     served = {
         own.name: (navigation.heading(own.title), own_page.SERVED_LEAD)
-        for own in own_entry.SERVED.values()
+        for own in own_entry.SERVED_MODULES.values()
     }
     systems = {own.name: (navigation.heading(own.title), lead(own)) for own in CATALOGUE.values()}
     return {
@@ -46,12 +46,12 @@ LIGHT = {
     style.paint_colour(name, dark=True): style.paint_colour(name) for name in PAINTS
 }  # for paper
 # Inside a shadow root @font-face does nothing; in the document it serves every shadow root.
-SHEET = StaticFile.of("css", "text/css", all_faces_css() + read_static("page/page.css"))
-SCRIPT = StaticFile.of(
+SHEET = StaticFile.from_text("css", "text/css", all_faces_css() + read_static("page/page.css"))
+SCRIPT = StaticFile.from_text(
     "js",
     "text/javascript",
     f"const PAGES = {json.dumps(HEADS)};\n"
-    f"const LOST = {json.dumps(LOST[1])};\n"
+    f"const LOST = {json.dumps(NOT_FOUND_HEAD[1])};\n"
     f"const SECTIONS = {json.dumps(SECTIONS)};\n"
     f"const LIGHT = {json.dumps(LIGHT)};\n{read_static('page/page.js', 'page/print.js')}",
 )

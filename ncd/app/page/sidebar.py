@@ -41,7 +41,7 @@ def render(entry: Entry) -> None:
             ),
         )
     _sizes(entry, input_feed.feed(entry, sketch).lengths if sketch else {})
-    _typed(entry)
+    _show_sizes_field(entry)
     st.subheader("Run", anchor=False)
     for knob in entry.knobs:
         if knob.switch:
@@ -108,15 +108,15 @@ def _then_redraw(act: Callable[[], None]) -> Callable[[], None]:
 def _sizes(entry: Entry, lengths: Mapping[str, int]) -> None:
     settings = {**knobs.current(entry), **lengths}
     _note("")
-    now = _published(entry, settings) if entry.presets else None
+    now = _preset_menu(entry, settings) if entry.presets else None
     for knob in entry.knobs:
-        if knob.is_size and not knob.fixed:
+        if knob.is_size and not knob.is_fixed:
             _size(_bounded(knob, settings), settings[knob.name], knob.name in lengths)
     if now:
         st.caption(f"{now.title}: {now.source}.")
 
 
-def _published(entry: Entry, settings: Mapping[str, int]) -> Preset | None:
+def _preset_menu(entry: Entry, settings: Mapping[str, int]) -> Preset | None:
     """Shows the choice of presets; returns the one that the sizes match."""
     now = knobs.matching_preset(entry, settings)
     name = now.name if now else None
@@ -166,9 +166,9 @@ def _size(knob: Knob, value: int, fixed: bool) -> None:
     _note(knob.name)
 
 
-def _typed(entry: Entry) -> None:
+def _show_sizes_field(entry: Entry) -> None:
     """Shows a text field for sizes beyond the sliders."""
-    sizes = [knob for knob in entry.knobs if knob.is_size and not knob.fixed]
+    sizes = [knob for knob in entry.knobs if knob.is_size and not knob.is_fixed]
     if not sizes:  # a text whose sizes are all fixed
         return
     first, last = sizes[0], sizes[-1]

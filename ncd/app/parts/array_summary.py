@@ -7,16 +7,16 @@ from collections.abc import Sequence
 import torch
 
 from ncd.app.parts import heatmap, map_component, slice_picker
-from ncd.app.parts.heatmap import CellGrid, ColourRange, Pooled
 from ncd.app.parts.slice_picker import ArraySlice, Dimension
+from ncd.explain.colour_scale import CellGrid, ColourRange, PooledMaps
 from ncd.language.axes import Array
 from ncd.site import markup
 
 FEW, WIDE = 6, 8  # the largest numbers of rows and columns that are shown as a table
-FIRST = 5  # numbers that are written beside a picture
+MAX_LISTED_NUMBERS = 5  # numbers that are written beside a picture
 CELLS = 64  # the cells along a side of a single picture
 MANY, TILE = 8, 32  # the number of small pictures, and the cells along a side of each
-MOST = 1_000_000  # the greatest number of values that are read for pictures
+MAX_PICTURE_NUMBERS = 1_000_000  # the greatest number of values that are read for pictures
 SIDE, THIN = 190, 26  # the usual and the least side of a picture, in pixels
 
 
@@ -36,22 +36,22 @@ def html(array: Array, tensor: torch.Tensor) -> str:
 
     The tensor has exactly the array's axes. Infinite numbers are transparent in a picture.
     """
-    cut = slice_picker.first(array)
+    cut = slice_picker.default_slice(array)
     if not cut.dimensions:
-        return _written(slice_picker.numbers(tensor.reshape(1, 1)), whole=bool(array.below))
-    if cut.along is None:
+        return _number_table(slice_picker.numbers(tensor.reshape(1, 1)), whole=bool(array.below))
+    if cut.gallery_dim is None:
         grid = slice_picker.grid(tensor, cut)
         if grid.shape[0] <= FEW and grid.shape[1] <= WIDE:
-            return _written(grid, whole=bool(array.below))
-        shown = _single(grid, cut)
-    elif cut.coloured:
-        shown = _coloured(tensor, cut)
+            return _number_table(grid, whole=bool(array.below))
+        shown = _single_picture(grid, cut)
+    elif cut.is_colour_image:
+        shown = _colour_picture(tensor, cut)
     else:
         shown = _tiles(tensor, cut)
-    return shown + _first(tensor)
+    return shown + _first_numbers(tensor)
 
 
-def _written(grid: CellGrid, whole: bool) -> str:
+def _number_table(grid: CellGrid, whole: bool) -> str:
     def word(number: float) -> str:
         if number != number:
             return "masked"
@@ -64,7 +64,7 @@ def _written(grid: CellGrid, whole: bool) -> str:
     return f"<table><tbody>{rows}</tbody></table>"
 
 
-def _single(grid: CellGrid, cut: ArraySlice) -> str:
+def _single_picture(grid: CellGrid, cut: ArraySlice) -> str:
     pooled = heatmap.pool(grid, CELLS)
     image = _image(pooled.maps, grid.shape, SIDE, _ends(pooled.maps))
     return f'{image}<p class="muted">{_sides(cut)}. {_range(pooled)}</p>'
@@ -72,9 +72,9 @@ def _single(grid: CellGrid, cut: ArraySlice) -> str:
 
 def _tiles(tensor: torch.Tensor, cut: ArraySlice) -> str:
     """Returns pictures along the longest of the other axes, with one colour scale."""
-    assert cut.along is not None and cut.rows is not None
-    dimension, each = cut.dimensions[cut.along], cut.rows.size * cut.columns.size
-    run = range(min(MANY, dimension.size, max(1, MOST // each)))
+    assert cut.gallery_dim is not None and cut.rows is not None
+    dimension, each = cut.dimensions[cut.gallery_dim], cut.rows.size * cut.columns.size
+    run = range(min(MANY, dimension.size, max(1, MAX_PICTURE_NUMBERS // each)))
     pooled = heatmap.pool(slice_picker.stack(tensor, cut, run), TILE)
     ends = _ends(pooled.maps)
     tiles = "".join(
@@ -84,16 +84,16 @@ def _tiles(tensor: torch.Tensor, cut: ArraySlice) -> str:
     )
     more = dimension.size - len(run)
     left = f", {more:,} more not shown" if more else ""
-    fixed = [cut.dimensions[i] for i in cut.rest if i != cut.along]
-    at = "".join(f", at {_named(d)} = 0" for d in fixed)
+    fixed = [cut.dimensions[i] for i in cut.other_dims if i != cut.gallery_dim]
+    at = "".join(f", at {_dimension_html(d)} = 0" for d in fixed)
     return (
         f'<div class="tiles">{tiles}</div><p class="muted">{_sides(cut)}; '
-        f"{markup.plural(len(run), 'picture')} along {_named(dimension)}{left}{at}. "
+        f"{markup.plural(len(run), 'picture')} along {_dimension_html(dimension)}{left}{at}. "
         f"{_range(pooled)}</p>"
     )
 
 
-def _coloured(tensor: torch.Tensor, cut: ArraySlice) -> str:
+def _colour_picture(tensor: torch.Tensor, cut: ArraySlice) -> str:
     """Returns three channels as a colour image."""
     channels = heatmap.pool(slice_picker.stack(tensor, cut, range(slice_picker.CHANNELS)), CELLS)
     address = heatmap.image_url(heatmap.rgb_image(channels.maps))
@@ -123,7 +123,7 @@ def _ends(numbers: CellGrid) -> ColourRange:
     return ColourRange.of(numbers, signed=bool((numbers < 0).any()))
 
 
-def _range(pooled: Pooled) -> str:
+def _range(pooled: PooledMaps) -> str:
     """Returns a sentence about the colour scale and about pooled cells."""
     ends = _ends(pooled.maps)
     low, high = ("blue", "red") if ends.low < 0 else ("dark", "yellow")
@@ -135,18 +135,18 @@ def _range(pooled: Pooled) -> str:
     ).strip()
 
 
-def _first(tensor: torch.Tensor) -> str:
+def _first_numbers(tensor: torch.Tensor) -> str:
     """Returns the first numbers, in memory order."""
-    numbers = tensor.flatten()[:FIRST].tolist()
+    numbers = tensor.flatten()[:MAX_LISTED_NUMBERS].tolist()
     told = " ".join(f"{n:,}" if isinstance(n, int) else markup.digits(n) for n in numbers)
-    more = " …" if tensor.numel() > FIRST else ""
+    more = " …" if tensor.numel() > MAX_LISTED_NUMBERS else ""
     return f"<p class='numbers'><span class='muted'>begins</span> {told}{more}</p>"
 
 
 def _sides(cut: ArraySlice) -> str:
-    rows = f"{_named(cut.rows)} down, " if cut.rows else ""
-    return f"{rows}{_named(cut.columns)} across"
+    rows = f"{_dimension_html(cut.rows)} down, " if cut.rows else ""
+    return f"{rows}{_dimension_html(cut.columns)} across"
 
 
-def _named(dimension: Dimension) -> str:
+def _dimension_html(dimension: Dimension) -> str:
     return dimension.html

@@ -13,7 +13,7 @@ import streamlit as st
 
 HEIGHT = 270  # pixels, always the same, so that nothing below moves
 ROW, EDGES = 26, 110  # the heights of a bar and of the margins, in pixels
-MOST = 400  # the greatest number of points in a curve
+MAX_POINTS = 400  # the greatest number of points in a curve
 DASHES = ("solid", "dash", "dot", "dashdot")
 COLOURS = ("#3d6fb6", "#c9732b", "#7a9a3a", "#9a5fb0")  # readable on light and dark pages
 ZOOMS = ("zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "autoScale2d", "resetScale2d")
@@ -107,7 +107,10 @@ def bars(title: str, labels: Sequence[str], shares: Mapping[str, Sequence[float]
         )
     figure.update_xaxes(tickformat=".0%", rangemode="tozero")
     figure.update_yaxes(
-        tickvals=places, ticktext=[*map(_short, labels)], autorange="reversed", automargin=True
+        tickvals=places,
+        ticktext=[*map(_short_label, labels)],
+        autorange="reversed",
+        automargin=True,
     )
     return figure.update_layout(barmode="group", showlegend=len(shares) > 1)
 
@@ -142,12 +145,12 @@ def _figure(title: str, height: int) -> go.Figure:
 
 
 def _thinned(points: Points) -> list[tuple[float, float]]:
-    """Returns at most about ``MOST`` of the points, with the last one."""
-    every = -(-len(points) // MOST) or 1
+    """Returns at most about ``MAX_POINTS`` of the points, with the last one."""
+    every = -(-len(points) // MAX_POINTS) or 1
     return [*points[:-1:every], *points[-1:]]
 
 
-def _short(label: str) -> str:
+def _short_label(label: str) -> str:
     """Returns a label that fits beside the bars, its markup disabled."""
     text = label if len(label) <= 28 else f"{label[:27]}…"
     return text.replace("<", "‹").replace(">", "›")

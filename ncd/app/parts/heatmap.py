@@ -13,7 +13,7 @@ from PIL import Image
 
 from ncd.explain.colour_scale import CellGrid as CellGrid
 from ncd.explain.colour_scale import ColourRange as ColourRange
-from ncd.explain.colour_scale import Pooled as Pooled
+from ncd.explain.colour_scale import PooledMaps as PooledMaps
 from ncd.explain.colour_scale import map_png, png
 from ncd.explain.colour_scale import palette as palette
 from ncd.explain.colour_scale import pool as pool
@@ -72,7 +72,7 @@ def visible_range(count: int, at: int, most: int) -> range:
 # --- Arrays of any shape as pictures: two axes as rows and columns, the others side by side
 
 WIDE, TALL = 960, 640  # pixels of a picture
-LEAST = 48  # pixels to which a picture with few rows or columns is stretched
+MIN_SIDE = 48  # pixels to which a picture with few rows or columns is stretched
 MOST_PICTURES = 72  # the greatest number of pictures
 GAP = 3
 BEHIND = 128  # the grey between pictures
@@ -84,7 +84,7 @@ class Mosaic:
 
     address: str
     size: tuple[int, int]
-    told: str
+    description: str
 
 
 def mosaic(numbers: CellGrid, colours: int | None) -> Mosaic:
@@ -132,8 +132,8 @@ def _shades(numbers: CellGrid) -> NDArray[np.uint8]:
 def _stretched(pictures: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Returns pictures (n, h, w, 3) with few, long rows made higher."""
     high, wide = pictures.shape[1:3]
-    if max(high, wide) < LEAST:
-        by = ceil(LEAST / max(high, wide))
+    if max(high, wide) < MIN_SIDE:
+        by = ceil(MIN_SIDE / max(high, wide))
         return pictures.repeat(by, 1).repeat(by, 2)
     if wide > 20 * high:
         return pictures.repeat(ceil(wide / 20 / high), 1)

@@ -35,7 +35,7 @@ class StaticFile(NamedTuple):
     text: str
 
     @classmethod
-    def of(cls, end: str, kind: str, text: str) -> StaticFile:
+    def from_text(cls, end: str, kind: str, text: str) -> StaticFile:
         return cls(f"ncd-{sha256(text.encode()).hexdigest()[:12]}.{end}", kind, text)
 
 

@@ -12,7 +12,13 @@ from ncd.app.parts.html_panel import read_static, sent_value
 from ncd.language.terms import Term
 from ncd.site import markup
 from ncd.systems.inputs import picture_inputs
-from ncd.systems.inputs.picture_inputs import MOST, PEN, InputPicture, UnreadableError, valid
+from ncd.systems.inputs.picture_inputs import (
+    MAX_DRAWING_CHARACTERS,
+    PEN,
+    InputPicture,
+    UnreadableError,
+    valid,
+)
 
 # --- A canvas to draw on with the mouse, a finger or a pen
 
@@ -31,15 +37,15 @@ _canvas = st.components.v2.component(
 def show_pad(label: str) -> None:
     """Shows the canvas with the session's drawing, to which each stroke is added at once."""
     data = {
-        "strokes": drawn(),
+        "strokes": session_drawing(),
         "label": label,
         "pen": PEN,
-        "most": MOST,
+        "most": MAX_DRAWING_CHARACTERS,
     }
     _canvas(key=KEY, data=data, on_drawn_change=_take_strokes)
 
 
-def drawn() -> str:
+def session_drawing() -> str:
     """Returns the session's drawing."""
     return valid(st.session_state.get(DRAWING, ""))
 
@@ -52,9 +58,13 @@ def _take_strokes() -> None:
 
 SAMPLE, UPLOAD, DRAWN = "a sample", "upload", "drawing"
 CHOICES = (SAMPLE, UPLOAD, DRAWN)
-SHORT = {SAMPLE: "sample", UPLOAD: "upload", DRAWN: "draw"}  # short, so that four fit in one row
+SHORT_LABELS = {
+    SAMPLE: "sample",
+    UPLOAD: "upload",
+    DRAWN: "draw",
+}  # short, so that four fit in one row
 FILE, TAKEN, WRONG = "file", "uploaded picture", "unreadable picture"
-SAME = "same"
+SAME_PICTURE = "same"
 THUMB = 36  # pixels a side
 IN_A_ROW = 5  # of them, beside each other
 
@@ -71,16 +81,16 @@ def session_keys(sketch: Term) -> dict[str, tuple[str, tuple[str, ...]]]:
     return own
 
 
-def chosen(sketch: Term, way: str) -> tuple[InputPicture, ...]:
+def chosen_pictures(sketch: Term, way: str) -> tuple[InputPicture, ...]:
     """Returns a picture for each input."""
     _, *later = session_keys(sketch)
-    one = _first(sketch, way)
+    one = _first_picture(sketch, way)
     return (one, *(_sample(sketch, name) or one for name in later))
 
 
-def _first(sketch: Term, way: str) -> InputPicture:
+def _first_picture(sketch: Term, way: str) -> InputPicture:
     if way == DRAWN:
-        return picture_inputs.drawing(drawn())
+        return picture_inputs.drawing(session_drawing())
     held: InputPicture | None = st.session_state.get(TAKEN) if way == UPLOAD else None
     return (
         held
@@ -122,7 +132,7 @@ def _gallery(sketch: Term, key: str, first: str) -> None:
     label = "Sample"
     if first:
         label = f"Picture for {key.removeprefix('sample_')}"
-        buttons.insert(0, _button(SAME, not now, "", f"as {first}"))
+        buttons.insert(0, _button(SAME_PICTURE, not now, "", f"as {first}"))
     inner, style = "".join(buttons), "min-height:0;gap:0.1rem"
     html = f'<div class="heads" style="{style}" role="group" aria-label="{label}">{inner}</div>'
     if first:
@@ -142,7 +152,7 @@ def _button(name: str, pressed: bool, picture: str, text: str = "") -> str:
 
 
 def _pick(key: str, name: str) -> None:
-    st.session_state[key] = "" if name == SAME else name
+    st.session_state[key] = "" if name == SAME_PICTURE else name
 
 
 @lru_cache(64)
@@ -179,6 +189,6 @@ def _take_upload() -> None:
         st.session_state.pop(TAKEN, None)
         return
     try:
-        st.session_state[TAKEN] = picture_inputs.uploaded(file.getvalue())
+        st.session_state[TAKEN] = picture_inputs.read_upload(file.getvalue())
     except UnreadableError as error:
         st.session_state[WRONG] = str(error)

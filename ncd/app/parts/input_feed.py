@@ -21,16 +21,16 @@ from ncd.systems.training.sequence_data import PROOFREADER_WORDS, SEQUENCES
 
 # --- Symbol sequences that visitors type, or examples of the task from the seed
 
-MOST = 256  # symbols of a sequence
+MAX_SYMBOLS = 256  # symbols of a sequence
 SEQUENCE, TURN = (
-    TextControl("sequence", longest=2 * MOST),
+    TextControl("sequence", longest=2 * MAX_SYMBOLS),
     Place("example", None),
 )  # the example's number
 
 
 def read(name: str, settings: Mapping[str, int], seed: int) -> SymbolInput | None:
     """Returns the input of a system that reads symbols, or None if it does not or is too long."""
-    if name not in SEQUENCES or max(settings["t"], settings["v"]) > MOST:
+    if name not in SEQUENCES or max(settings["t"], settings["v"]) > MAX_SYMBOLS:
         return None
     return parse(name, settings["t"], settings["v"], seed, TURN.value, SEQUENCE.value)
 
@@ -68,7 +68,7 @@ def _sentence_caption(words: Sequence[str], settings: Mapping[str, int]) -> str:
     >>> _sentence_caption(["the", "cat"], {"k": 16, "m": 128, "y": 1, "x": 2})
     '2 words: y asks with 1 of them, x answers with 2.'
     """
-    own, most = trained_weights.OWN, trained_weights.LONGEST
+    own, most = trained_weights.PROOFREADER_SIZES, trained_weights.LONGEST
     if not trained_weights.fits(settings):
         return (
             f"It has learned with k = {own['k']}, m = {own['m']} and at most {most} words. At the "
@@ -83,7 +83,7 @@ def _sentence_caption(words: Sequence[str], settings: Mapping[str, int]) -> str:
 INPUT, WORDS, TRAINED = "input", "sentences", "a trained model"
 SAMPLE = "The cat sat on the mat because it was tired."
 LONGEST = 2000  # characters of a text that are read
-SHORT = {TRAINED: "trained", WORDS: "words", RANDOM: "random"}
+SHORT_LABELS = {TRAINED: "trained", WORDS: "words", RANDOM: "random"}
 
 
 def choices(entry: Entry, sketch: Term) -> tuple[str, ...]:
@@ -127,7 +127,7 @@ def feed(
     if way in (WORDS, TRAINED):
         own = knobs.current(entry) if settings is None else settings
         return read_words(entry, sketch, st.session_state, own)
-    return InputSpec(pictures=image_picker.chosen(sketch, way))
+    return InputSpec(pictures=image_picker.chosen_pictures(sketch, way))
 
 
 def read_words(
@@ -149,7 +149,7 @@ def read_sentences(entry: Entry, sketch: Term, held: Mapping[Any, Any]) -> Input
     if not found[axes[0]]:
         return InputSpec()
     words = {name: found[name] or found[axes[0]] for name in axes}
-    fitting = {name: tuple(own[: _most(entry, name)]) for name, own in words.items()}
+    fitting = {name: tuple(own[: _max_word_count(entry, name)]) for name, own in words.items()}
     return InputSpec(fitting, held.get("positions", False) in (True, "1", "true"))
 
 
@@ -167,7 +167,7 @@ def sentence(name: str, axes: list[str], held: Mapping[Any, Any]) -> str:
     return str(text or "")[:LONGEST]
 
 
-def _most(entry: Entry, name: str) -> int:
+def _max_word_count(entry: Entry, name: str) -> int:
     """Returns how many words are read: the upper end of the size's slider."""
     return next((knob.max for knob in entry.knobs if knob.name == name), LONGEST)
 
@@ -186,7 +186,7 @@ def show_feed(entry: Entry, sketch: Term) -> None:
         default=every[0],
         required=True,
         key=INPUT,
-        format_func=lambda way: SHORT.get(way, image_picker.SHORT.get(way, way)),
+        format_func=lambda way: SHORT_LABELS.get(way, image_picker.SHORT_LABELS.get(way, way)),
     )
     way = st.session_state[INPUT]
     if way == RANDOM:
@@ -233,7 +233,9 @@ def _sentence(entry: Entry, name: str, axes: list[str]) -> None:
         placeholder="random arrays" if name == first else f"empty: the sentence of {first} again",
     )
     st.caption(
-        _words_read_caption(name, first, str(st.session_state[key] or ""), _most(entry, name))
+        _words_read_caption(
+            name, first, str(st.session_state[key] or ""), _max_word_count(entry, name)
+        )
     )
 
 

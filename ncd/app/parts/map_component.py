@@ -14,9 +14,9 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from ncd.app.parts import heatmap
-from ncd.app.parts.heatmap import ColourRange, Pooled
 from ncd.app.parts.html_panel import apply_component_selection, read_static, sent_value
 from ncd.app.state.controls import Choice, Control, pick
+from ncd.explain.colour_scale import ColourRange, PooledMaps
 from ncd.language.axes import Axis
 from ncd.site import markup
 from ncd.site.markup import HIGHLIGHT_JS, PANEL_CSS
@@ -48,7 +48,7 @@ HTML = f"""
 CELL, ONE, BEHIND = "cell", "one", "behind"  # actions: a cell, and a number in another array
 COLOURS = Choice("colours", ("", "all"), "")  # whether they end before outliers, or not
 SUBSCRIPT = re.compile(r"_(\d+)")
-BELOW = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+SUBSCRIPT_DIGITS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 LIGHTS = re.compile(' data-axis="[^"]*"')
 
 _maps = st.components.v2.component(
@@ -92,7 +92,7 @@ class Heatmap:
 
     id: str
     label: str
-    pooled: Pooled
+    pooled: PooledMaps
     ends: ColourRange
     rows: AxisLabels
     columns: AxisLabels
@@ -125,13 +125,13 @@ class Heatmap:
             "ends": [f"≤ {low}" if clipped and ends.low else low, high],
             "palette": _colours(heatmap.scale(ends.low < 0)),
             "marks": [[mark.kind, mark.row, mark.column] for mark in self.marks],
-            "picks": self.cell_action or CELL * any(self.picked),
+            "picks": self.cell_action or CELL * any(self.click_controls),
             **drawn,
             **{name: self._side(*side) for name, side in sides.items()},
         }
 
     @property
-    def picked(self) -> tuple[Control | None, Control | None]:
+    def click_controls(self) -> tuple[Control | None, Control | None]:
         """The controls of row and column that a click sets."""
         return self.rows.picks, self.columns.picks
 
@@ -175,8 +175,8 @@ def render(
 
     def picked() -> None:
         name, _, value = str(sent_value(key, "pick") or "").partition("=")
-        if name == CELL and map and any(map.picked):
-            for control, at in zip(map.picked, value.split(","), strict=False):
+        if name == CELL and map and any(map.click_controls):
+            for control, at in zip(map.click_controls, value.split(","), strict=False):
                 if control is not None:
                     control.put(at)
         elif not pick(controls, name, value) and on_pick is not None:
@@ -202,7 +202,7 @@ def axis_text(axis: Axis) -> str:
     >>> axis_text(Axis("n_0")), axis_text(Axis("n_b")), axis_text(Axis("c", label="c_{5-λ}"))
     ('n₀', 'n_b', 'c_{5-λ}')
     """
-    return SUBSCRIPT.sub(lambda found: found[1].translate(BELOW), axis.display_name)
+    return SUBSCRIPT.sub(lambda found: found[1].translate(SUBSCRIPT_DIGITS), axis.display_name)
 
 
 def position_html(axis: Axis, at: int, side: str = "") -> str:

@@ -11,16 +11,16 @@ import torch
 from numpy.typing import NDArray
 
 from ncd.app.parts import heatmap, map_component
-from ncd.app.parts.heatmap import CellGrid, ColourRange
 from ncd.app.state.controls import TextControl
+from ncd.explain.colour_scale import CellGrid, ColourRange
 from ncd.language.axes import Array, Axis
 from ncd.site import markup
 
 PICTURE, SLICES = TextControl("picture"), TextControl("slices")  # such as "y,h" and "b.2,n_1.5"
 CONTROLS = (PICTURE, SLICES)
-MOST = 36  # small pictures at once
+MAX_PICTURES = 36  # small pictures at once
 CHANNELS = 3  # the channels of a colour image
-COLOURED = -1  # the position that stands for all three
+ALL_COLOURS = -1  # the position that stands for all three
 
 
 @dataclass(frozen=True)
@@ -47,37 +47,39 @@ class ArraySlice:
     """A slice of an array: its dimensions, those of the picture, and positions along others."""
 
     dimensions: tuple[Dimension, ...]
-    shown: tuple[int, ...]
-    at: tuple[int, ...]
+    picture_dims: tuple[int, ...]
+    positions: tuple[int, ...]
 
     @property
     def rows(self) -> Dimension | None:
-        return self.dimensions[self.shown[0]] if len(self.shown) == 2 else None
+        return self.dimensions[self.picture_dims[0]] if len(self.picture_dims) == 2 else None
 
     @property
     def columns(self) -> Dimension:
-        return self.dimensions[self.shown[-1]]
+        return self.dimensions[self.picture_dims[-1]]
 
     @property
     def picture(self) -> str:
-        return ",".join(self.dimensions[i].name for i in self.shown)
+        return ",".join(self.dimensions[i].name for i in self.picture_dims)
 
     @property
-    def rest(self) -> list[int]:
+    def other_dims(self) -> list[int]:
         """The dimensions along which a position has to be chosen."""
-        return [i for i, d in enumerate(self.dimensions) if i not in self.shown and d.size > 1]
+        return [
+            i for i, d in enumerate(self.dimensions) if i not in self.picture_dims and d.size > 1
+        ]
 
     @property
-    def along(self) -> int | None:
+    def gallery_dim(self) -> int | None:
         """The dimension shown as small pictures: the longest of the others.
 
         Of equally long ones it is the last one before those of the picture.
         """
 
         def rank(i: int) -> tuple[int, bool]:
-            return self.dimensions[i].size, i == self.shown[0] - 1
+            return self.dimensions[i].size, i == self.picture_dims[0] - 1
 
-        return max(self.rest, key=rank, default=None)
+        return max(self.other_dims, key=rank, default=None)
 
     @property
     def image(self) -> bool:
@@ -93,11 +95,14 @@ class ArraySlice:
         )
 
     @property
-    def coloured(self) -> bool:
+    def is_colour_image(self) -> bool:
         """Whether three channels can be shown as a colour image."""
-        if not self.image or self.along not in (self.shown[0] - 1, self.shown[1] + 1):
+        if not self.image or self.gallery_dim not in (
+            self.picture_dims[0] - 1,
+            self.picture_dims[1] + 1,
+        ):
             return False
-        return self.dimensions[self.along].size == CHANNELS
+        return self.dimensions[self.gallery_dim].size == CHANNELS
 
 
 def dimensions(array: Array) -> tuple[Dimension, ...]:
@@ -111,18 +116,18 @@ def dimensions(array: Array) -> tuple[Dimension, ...]:
     )
 
 
-def chosen(array: Array) -> ArraySlice:
+def chosen_slice(array: Array) -> ArraySlice:
     """Returns the visitor's choice, where it is valid for this array."""
     own = dimensions(array)
     names = [d.name for d in own]
     shown = tuple(names.index(n) for n in PICTURE.value.split(",") if n in names)
     if len(set(shown)) != 2:
-        shown = _two(own)
+        shown = _map_dimensions(own)
     cut = ArraySlice(own, shown, (0,) * len(own))
-    first = COLOURED if cut.coloured else 0
+    first = ALL_COLOURS if cut.is_colour_image else 0
     places = _places()
     at = tuple(
-        _within(places.get(d.name), first if i == cut.along else 0, d.size)
+        _clamped_index(places.get(d.name), first if i == cut.gallery_dim else 0, d.size)
         for i, d in enumerate(own)
     )
     wrong = {d.name: str(i) for d, i in zip(own, at, strict=True) if i >= 0}
@@ -132,23 +137,25 @@ def chosen(array: Array) -> ArraySlice:
     return ArraySlice(own, shown, at)
 
 
-def first(array: Array) -> ArraySlice:
+def default_slice(array: Array) -> ArraySlice:
     """Returns the default slice of an array.
 
-    >>> batches = [first(Array.parse(f"b:3 c:{n} x:4x4")) for n in (3, 2)]
+    >>> batches = [default_slice(Array.parse(f"b:3 c:{n} x:4x4")) for n in (3, 2)]
     >>> [(cut.dimensions[cut.along].name, cut.coloured) for cut in batches]
     [('c', True), ('b', False)]
     """
     own = dimensions(array)
-    cut = ArraySlice(own, _two(own), (0,) * len(own))
-    if not cut.coloured:
+    cut = ArraySlice(own, _map_dimensions(own), (0,) * len(own))
+    if not cut.is_colour_image:
         return cut
     return ArraySlice(
-        own, cut.shown, tuple(COLOURED if i == cut.along else 0 for i in range(len(own)))
+        own,
+        cut.picture_dims,
+        tuple(ALL_COLOURS if i == cut.gallery_dim else 0 for i in range(len(own))),
     )
 
 
-def _two(dimensions: tuple[Dimension, ...]) -> tuple[int, ...]:
+def _map_dimensions(dimensions: tuple[Dimension, ...]) -> tuple[int, ...]:
     """Returns the dimensions of the map: height and width of an image, else the first two."""
     for i in range(len(dimensions) - 1):
         if dimensions[i].axis.spatial and dimensions[i].axis is dimensions[i + 1].axis:
@@ -166,7 +173,7 @@ def select_slice_of(array: Array, index: tuple[int, ...]) -> str:
     whole = dimensions(array)
     names = [d.name for d in whole]
     asked = [n for n in PICTURE.value.split(",") if n in names]
-    shown = tuple(map(names.index, asked)) if len(set(asked)) == 2 else _two(whole)
+    shown = tuple(map(names.index, asked)) if len(set(asked)) == 2 else _map_dimensions(whole)
     rest = {names[i]: str(at) for i, at in enumerate(index) if i not in shown}
     _keep({**_places(), **rest})
     row, column = (0, *(index[i] for i in shown))[-2:] if shown else (0, 0)
@@ -175,10 +182,10 @@ def select_slice_of(array: Array, index: tuple[int, ...]) -> str:
 
 def place(name: str) -> int:
     """Returns the chosen position along a dimension."""
-    return _within(_places().get(name), 0, 10**9)
+    return _clamped_index(_places().get(name), 0, 10**9)
 
 
-def _within(place: str | None, least: int, size: int) -> int:
+def _clamped_index(place: str | None, least: int, size: int) -> int:
     known = place is not None and place.isdecimal() and len(place) < 10
     return min(int(place or 0), size - 1) if known else least
 
@@ -195,23 +202,29 @@ def _keep(places: Mapping[str, str]) -> None:
 
 def grid(tensor: torch.Tensor, cut: ArraySlice) -> CellGrid:
     """Returns the numbers of the picture; infinite ones are NaN."""
-    index = tuple(slice(None) if i in cut.shown else max(0, at) for i, at in enumerate(cut.at))
+    index = tuple(
+        slice(None) if i in cut.picture_dims else max(0, at) for i, at in enumerate(cut.positions)
+    )
     part = tensor[index]
-    if cut.shown != tuple(sorted(cut.shown)):
+    if cut.picture_dims != tuple(sorted(cut.picture_dims)):
         part = part.T
     return np.atleast_2d(numbers(part))
 
 
 def stack(tensor: torch.Tensor, cut: ArraySlice, run: range) -> CellGrid:
     """Returns the small pictures for some positions of the longest other dimension."""
-    along = cut.along
+    along = cut.gallery_dim
     assert along is not None
     index = tuple(
-        slice(run.start, run.stop) if i == along else slice(None) if i in cut.shown else max(0, at)
-        for i, at in enumerate(cut.at)
+        slice(run.start, run.stop)
+        if i == along
+        else slice(None)
+        if i in cut.picture_dims
+        else max(0, at)
+        for i, at in enumerate(cut.positions)
     )
-    order = sorted((*cut.shown, along))
-    turned = tensor[index].permute([order.index(i) for i in (along, *cut.shown)])
+    order = sorted((*cut.picture_dims, along))
+    turned = tensor[index].permute([order.index(i) for i in (along, *cut.picture_dims)])
     return numbers(turned)
 
 
@@ -223,7 +236,11 @@ def numbers(part: torch.Tensor) -> CellGrid:
 
 def image(tensor: torch.Tensor, cut: ArraySlice) -> NDArray[np.uint8] | None:
     """Returns the colour image, if that is chosen."""
-    if not cut.coloured or cut.along is None or cut.at[cut.along] != COLOURED:
+    if (
+        not cut.is_colour_image
+        or cut.gallery_dim is None
+        or cut.positions[cut.gallery_dim] != ALL_COLOURS
+    ):
         return None
     channels = heatmap.pool(stack(tensor, cut, range(CHANNELS)), heatmap.LARGE)
     return heatmap.rgb_image(channels.maps)
@@ -252,12 +269,12 @@ def controls(cut: ArraySlice) -> str:
         f'data-pick="{PICTURE.action(swapped)}" title="Swap rows and columns">⇄'
         '<span class="unseen"> swap</span></button></div>'
     )
-    return choice + "".join(slider(cut, i) for i in cut.rest if i != cut.along)
+    return choice + "".join(slider(cut, i) for i in cut.other_dims if i != cut.gallery_dim)
 
 
 def slider(cut: ArraySlice, i: int) -> str:
     """Returns a slider for the position along a dimension; from all colours it starts at 0."""
-    dimension, at = cut.dimensions[i], max(0, cut.at[i])
+    dimension, at = cut.dimensions[i], max(0, cut.positions[i])
     return (
         f'<label class="cut">{dimension.html} = {at} <input type="range" min="0" '
         f'max="{dimension.size - 1}" value="{at}" data-set="{dimension.name}"></label>'
@@ -266,10 +283,10 @@ def slider(cut: ArraySlice, i: int) -> str:
 
 def thumbnails_html(cut: ArraySlice, tensor: torch.Tensor, signed: bool) -> str:
     """Returns small pictures for the positions along the longest of the other dimensions."""
-    if cut.along is None:
+    if cut.gallery_dim is None:
         return ""
-    dimension, at = cut.dimensions[cut.along], cut.at[cut.along]
-    run = heatmap.visible_range(dimension.size, max(0, at), MOST)
+    dimension, at = cut.dimensions[cut.gallery_dim], cut.positions[cut.gallery_dim]
+    run = heatmap.visible_range(dimension.size, max(0, at), MAX_PICTURES)
     pool = heatmap.pool(stack(tensor, cut, run), heatmap.SMALL)
     ends, stops = ColourRange.of(pool.maps, signed=signed), heatmap.scale(signed)
     pictures = [
@@ -280,10 +297,10 @@ def thumbnails_html(cut: ArraySlice, tensor: torch.Tensor, signed: bool) -> str:
         )
         for i, cells in zip(run, pool.maps, strict=True)
     ]
-    if cut.coloured:
+    if cut.is_colour_image:
         address = heatmap.image_url(heatmap.rgb_image(pool.maps))
         pictures.insert(0, (f"{dimension.name}=", "in colours", address))
-    picked = f"{dimension.name}={'' if at == COLOURED else at}"
+    picked = f"{dimension.name}={'' if at == ALL_COLOURS else at}"
     told = f"<p class='muted'>Small pictures: {pool.caption}</p>" if pool.caption else ""
     gallery = map_component.thumbnail_buttons(pictures, picked)
     return gallery + map_component.pager(dimension.name, run, dimension.size) + told

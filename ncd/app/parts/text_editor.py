@@ -17,7 +17,7 @@ import streamlit as st
 
 from ncd.app.parts.html_panel import StaticFile, read_static, sent_value
 from ncd.errors import NCDError
-from ncd.installation import bundled
+from ncd.installation import package_path
 from ncd.notation.call_form import CallForm
 from ncd.notation.term_reader import NAMES, TextError
 from ncd.read.python_source.torch_names import FUNCTION_NAMES, FUNCTIONS, LAYER_NAMES
@@ -43,14 +43,14 @@ def completions() -> dict[str, list[Completion]]:
     ['', 'F.', 'nn.', 'torch.']
     """
     return {
-        "": [_of(name, make) for name, make in sorted(NAMES.items()) if "." not in name],
-        "nn.": _bare(LAYER_NAMES),
-        "F.": _bare(FUNCTION_NAMES),
-        "torch.": _bare(FUNCTIONS),
+        "": [_op_completion(name, make) for name, make in sorted(NAMES.items()) if "." not in name],
+        "nn.": _name_completions(LAYER_NAMES),
+        "F.": _name_completions(FUNCTION_NAMES),
+        "torch.": _name_completions(FUNCTIONS),
     }
 
 
-def _of(name: str, make: Callable[..., Any]) -> Completion:
+def _op_completion(name: str, make: Callable[..., Any]) -> Completion:
     """Returns the completion of an op, with the first line of its description."""
     lines = (make.__doc__ or "").strip().splitlines()
     first = "".join(lines[:1]).replace("`", "")
@@ -71,16 +71,16 @@ def _arguments(make: Callable[..., Any]) -> Iterable[str]:
         yield "…"
 
 
-def _bare(names: str) -> list[Completion]:
+def _name_completions(names: str) -> list[Completion]:
     return [{"label": name, "detail": "", "info": ""} for name in sorted(set(names.split()))]
 
 
 # --- A text editor with highlighting, completion and underlined errors, based on CodeMirror 6
 
-SCRIPT = StaticFile.of(
+SCRIPT = StaticFile.from_text(
     "js",
     "text/javascript",
-    f"{bundled('assets', 'editor', 'codemirror.js').read_text()}\n"
+    f"{package_path('assets', 'editor', 'codemirror.js').read_text()}\n"
     f"export const KNOWN = {json.dumps(completions())};\n",
 )
 

@@ -28,7 +28,7 @@ from ncd.run import torch_pool
 
 # --- The scheduler: of all visitors' runs, one at a time makes a diagram, and one makes the rest
 
-EVERY = 0.1  # seconds between checks whether the visitor has asked for another run
+CHECK_SECONDS = 0.1  # seconds between checks whether the visitor has asked for another run
 FIRST, REST = 0, 1  # the queues: diagrams, and all that follows them
 
 
@@ -42,7 +42,7 @@ class Waiting(NamedTuple):
 
 _guard, _here, _numbers = Lock(), local(), count()
 _lines: tuple[list[Waiting], list[Waiting]] = [], []
-_taken = [False, False]
+_busy_lanes = [False, False]
 
 
 @contextmanager
@@ -77,7 +77,7 @@ def yielded_turn(late: bool = True) -> Iterator[None]:
             _take(REST if late else FIRST)
 
 
-def waited() -> float:
+def waited_seconds() -> float:
     """Returns how many seconds this thread has waited for its turns in total."""
     return getattr(_here, "waited", 0.0)
 
@@ -86,7 +86,7 @@ def _lane() -> int | None:
     return getattr(_here, "lane", None)
 
 
-def _since(lane: int) -> float:
+def _wait_start(lane: int) -> float:
     """Returns when this thread began to wait in a queue; a run keeps its place in it."""
     name = ("first", "rest")[lane]
     since: float | None = getattr(_here, name, None)
@@ -97,21 +97,21 @@ def _since(lane: int) -> float:
 
 
 def _take(lane: int) -> None:
-    began, mine = perf_counter(), Waiting(_since(lane), next(_numbers), Lock())
+    began, mine = perf_counter(), Waiting(_wait_start(lane), next(_numbers), Lock())
     mine.lock.acquire()
     with _guard:
         heappush(_lines[lane], mine)
         _grant()
     check = streamlit_internals.superseded_check()
     try:
-        while not mine.lock.acquire(timeout=EVERY if check else -1):
+        while not mine.lock.acquire(timeout=CHECK_SECONDS if check else -1):
             if check:
                 check()
     except BaseException:
         _leave(lane, mine)
         raise
     _here.lane, _here.first = lane, None
-    _here.waited = waited() + perf_counter() - began
+    _here.waited = waited_seconds() + perf_counter() - began
     if lane == REST and check:
         check()
 
@@ -123,23 +123,23 @@ def _leave(lane: int, mine: Waiting) -> None:
             _lines[lane].remove(mine)
             heapify(_lines[lane])
         else:
-            _taken[lane] = False
+            _busy_lanes[lane] = False
         _grant()
 
 
 def _give() -> None:
     lane, _here.lane = _here.lane, None
     with _guard:
-        _taken[lane] = False
+        _busy_lanes[lane] = False
         _grant()
 
 
 def _grant() -> None:
     """Hands each free turn to the first in its queue; the second only while no diagram is due."""
     for lane in (FIRST, REST):
-        due = _taken[FIRST] or _lines[FIRST]
-        if _lines[lane] and not _taken[lane] and (lane == FIRST or not due):
-            _taken[lane] = True
+        due = _busy_lanes[FIRST] or _lines[FIRST]
+        if _lines[lane] and not _busy_lanes[lane] and (lane == FIRST or not due):
+            _busy_lanes[lane] = True
             heappop(_lines[lane]).lock.release()
 
 
@@ -158,7 +158,7 @@ def run_in_thread(make: Callable[[], T], *, long: bool = False) -> T:
     >>> run_in_thread(lambda: run_in_thread(lambda: 1 + 1, long=True))
     2
     """
-    if torch_pool.inside():
+    if torch_pool.is_pool_thread():
         return make()
     check = streamlit_internals.superseded_check()
     if check is not None:

@@ -148,7 +148,7 @@ def superseded_check() -> Callable[[], None] | None:
 
 def _check(run: Any) -> None:
     run.yield_check()
-    if {*(run.fragment_ids_this_run or ())} & {*_awaited(run)}:
+    if {*(run.fragment_ids_this_run or ())} & {*_waiting_fragments(run)}:
         _merge_into_waiting_run(run)
 
 
@@ -163,10 +163,10 @@ def will_rerun_fragment(key: str) -> bool:
     run = get_script_run_ctx()
     if run is None or not (is_supported(ENDS) and is_supported(FRAGMENTS)):
         return False
-    return bool({*run.fragment_storage.resolve_target(key)} & {*_awaited(run)})
+    return bool({*run.fragment_storage.resolve_target(key)} & {*_waiting_fragments(run)})
 
 
-def _awaited(run: Any) -> Sequence[str]:
+def _waiting_fragments(run: Any) -> Sequence[str]:
     """Returns the fragments of the run that waits for the end of this one."""
     from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequestType
 
@@ -190,7 +190,7 @@ def went_back() -> bool:
     return run is not None and is_supported(BACK) and run.is_history_navigation
 
 
-def reconnected() -> bool:
+def has_reconnected() -> bool:
     """Returns whether the browser was connected to another process, or to one that has ended."""
     run = get_script_run_ctx()
     return run is not None and is_supported(RESTART) and bool(run.cached_message_hashes)

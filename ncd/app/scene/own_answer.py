@@ -14,7 +14,7 @@ from ncd.answers.error_messages import first_words
 from ncd.answers.plain_answer import sentence_of
 from ncd.app.parts.text_editor import Diagnostic, EditorMessage, Remark, Remedy, faults
 from ncd.app.runtime import streamlit_internals
-from ncd.app.scene.own_entry import Own
+from ncd.app.scene.own_entry import VisitorSystem
 from ncd.circuit.circuit import Cell
 from ncd.circuit.elaborate import elaborate
 from ncd.errors import NCDError
@@ -30,8 +30,11 @@ STOPS = (
     "before it runs."
 )
 LOOKING = "Looking for the reason, and for edits that cure it …"
-RAISED = re.compile(  # a message of torch or Python, perhaps behind the layer that it is about
-    r"(?:(?P<layer>\w+) stops on an array \([^)]*\): |\w*(?:Error|Exception): )(?P<raw>.*)", re.S
+ERROR_MESSAGE = (
+    re.compile(  # a message of torch or Python, perhaps behind the layer that it is about
+        r"(?:(?P<layer>\w+) stops on an array \([^)]*\): |\w*(?:Error|Exception): )(?P<raw>.*)",
+        re.S,
+    )
 )
 CHANGES = {"model": "", "input": "another input", "meaning": "another meaning"}
 LONGEST = 70  # letters of a button
@@ -41,7 +44,7 @@ MARGIN = 2  # arrays beside a line
 
 
 def editor_message(
-    found: Own, findings: Sequence[Finding] = (), complete: bool = True
+    found: VisitorSystem, findings: Sequence[Finding] = (), complete: bool = True
 ) -> EditorMessage:
     """Returns what is said about a text that could be read, with what is found in it.
 
@@ -51,30 +54,36 @@ def editor_message(
     cells = _cells(found)
     names = _names(found, cells)
     beside = tuple(
-        (line, _beside(shapes) + FAILS * (line == stops), names.get(line, ""))
+        (line, _margin_text(shapes) + FAILS * (line == stops), names.get(line, ""))
         for line, shapes in found.lines.items()
     )
     if found.failure is not None:
-        plain = _stopped(found.failure, found.entry.text, found.lines.get(stops, ()))
+        plain = _failure_message(found.failure, found.entry.text, found.lines.get(stops, ()))
     else:
         read = " ".join(filter(None, (f"Read as {found.kind}.", found.call.modes, found.note)))
         told = f"{found.costs}\n{read}".strip()
         plain = EditorMessage(told, sentence=found.sentence)
     plain = _with_form(plain, found.entry.text, found.call)._replace(ops=found.ops, beside=beside)
-    answer = _with(plain, found.entry.text, findings, complete)
-    return answer._replace(remarks=tuple(_lit(each, found, cells) for each in answer.remarks))
+    answer = _with_findings(plain, found.entry.text, findings, complete)
+    return answer._replace(
+        remarks=tuple(_with_line_ops(each, found, cells) for each in answer.remarks)
+    )
 
 
-def _begun(sentence: str) -> str:
+def _capitalised_sentence(sentence: str) -> str:
     """Returns a sentence with a capital, as it may stand after another one; code is left as it is.
 
-    >>> _begun("line 7, r: the height must be even."), _begun("`n` is free.")
-    ('Line 7, r: the height must be even.', '`n` is free.')
+    >>> _capitalised_sentence("line 7, r: the height must be even.")
+    'Line 7, r: the height must be even.'
+    >>> _capitalised_sentence("`n` is free.")
+    '`n` is free.'
     """
     return f"L{sentence[1:]}" if sentence.startswith("line ") else sentence
 
 
-def _stopped(failure: TextError, text: str, given: Sequence[tuple[int, ...]] = ()) -> EditorMessage:
+def _failure_message(
+    failure: TextError, text: str, given: Sequence[tuple[int, ...]] = ()
+) -> EditorMessage:
     """Returns where and on what a text stops; the message of torch is folded.
 
     Args:
@@ -82,7 +91,7 @@ def _stopped(failure: TextError, text: str, given: Sequence[tuple[int, ...]] = (
         text: The text.
         given: The shapes of what the line that fails is given.
     """
-    found = RAISED.match(failure.fact)
+    found = ERROR_MESSAGE.match(failure.fact)
     if found is None:  # words of ours
         return EditorMessage(STOPS, True, faults(failure), str(failure))
     meaning = first_words(found["raw"])
@@ -114,19 +123,19 @@ def _with_form(plain: EditorMessage, text: str, call: ModuleCall) -> EditorMessa
     return plain._replace(forms=forms, drawn=call.drawn, classes=several)
 
 
-def wrong(
+def error_message(
     error: NCDError, text: str, findings: Sequence[Finding] = (), complete: bool = True
 ) -> EditorMessage:
     """Returns what is said about a text with an error."""
     plain = EditorMessage(str(error), True, faults(error))
-    if isinstance(error, TextError) and RAISED.match(error.fact):
-        plain = _stopped(error, text)
+    if isinstance(error, TextError) and ERROR_MESSAGE.match(error.fact):
+        plain = _failure_message(error, text)
     if isinstance(error, TextError) and error.call:
         plain = _with_form(plain, text, error.call)
-    return _with(plain, text, findings, complete)
+    return _with_findings(plain, text, findings, complete)
 
 
-def _with(
+def _with_findings(
     plain: EditorMessage, text: str, findings: Sequence[Finding], complete: bool
 ) -> EditorMessage:
     """Returns what is said about a text together with what is found in it."""
@@ -134,7 +143,12 @@ def _with(
     rest = [each for each in findings if each is not first]
     said = plain._replace(
         remarks=tuple(
-            Remark(each.kind, _begun(sentence_of(each)), _remedies(each, text), each.line)
+            Remark(
+                each.kind,
+                _capitalised_sentence(sentence_of(each)),
+                _remedies(each, text),
+                each.line,
+            )
             for each in rest
         ),
         faults=(*plain.faults, *_mild(rest, text)),
@@ -171,7 +185,7 @@ def _remedy(cure: Cure, text: str) -> Remedy:
     line, added = first.line, first.new.startswith("\n")  # a line behind this one
     place = f"after line {line}" if added else f"line {line}"
     changed = "".join(new[line : line + 1]) if added else "".join(new[line - 1 : line])
-    words = changed.strip()[:LONGEST] if added else _around(changed, first)
+    words = changed.strip()[:LONGEST] if added else _line_excerpt(changed, first)
     changes = tuple(_changes(old, new))
     more = len({edit.line for edit in cure.edits}) - 1
     beside = f" and {more} more line{'s' * (more > 1)}" * (more > 0)
@@ -190,10 +204,10 @@ def _changes(old: list[str], new: list[str]) -> Iterator[tuple[str, int, str]]:
             yield from (("+", n + 1, new[n]) for n in range(c, d))
 
 
-def _around(line: str, edit: Edit) -> str:
+def _line_excerpt(line: str, edit: Edit) -> str:
     """Returns a line as a button shows it: of a long one the part with the edit.
 
-    >>> _around("    net = f(" + "1, " * 30 + "64)", Edit(1, 102, 104, "64"))
+    >>> _line_excerpt("    net = f(" + "1, " * 30 + "64)", Edit(1, 102, 104, "64"))
     '…1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 64)'
     """
     words = line.strip()
@@ -205,7 +219,7 @@ def _around(line: str, edit: Edit) -> str:
     return f"{'…' * bool(cut)}{shown}{'…' * (cut + LONGEST < len(words))}"
 
 
-def _cells(found: Own) -> dict[str, Cell]:
+def _cells(found: VisitorSystem) -> dict[str, Cell]:
     """Returns the ops of a text by their ids; none if its sizes do not meet."""
     try:
         return {cell.id: cell for cell in elaborate(found.entry.build()).cells}
@@ -213,7 +227,7 @@ def _cells(found: Own) -> dict[str, Cell]:
         return {}
 
 
-def _names(found: Own, cells: Mapping[str, Cell]) -> dict[int, str]:
+def _names(found: VisitorSystem, cells: Mapping[str, Cell]) -> dict[int, str]:
     """Returns the names of the axes of what each line makes, as of the last op that makes it."""
     names = {}
     for line, shapes in found.lines.items():
@@ -227,7 +241,7 @@ def _names(found: Own, cells: Mapping[str, Cell]) -> dict[int, str]:
     return names
 
 
-def _lit(remark: Remark, found: Own, cells: Mapping[str, Cell]) -> Remark:
+def _with_line_ops(remark: Remark, found: VisitorSystem, cells: Mapping[str, Cell]) -> Remark:
     """Returns a remark with the ops of its line, and the wires into and out of these."""
     ops = found.ops.get(remark.line, "")
     near = [cells[id] for id in ops.split() if id in cells]
@@ -235,7 +249,7 @@ def _lit(remark: Remark, found: Own, cells: Mapping[str, Cell]) -> Remark:
     return remark._replace(ops=ops, wires=" ".join(wires))
 
 
-def _beside(shapes: Sequence[tuple[int, ...]]) -> str:
+def _margin_text(shapes: Sequence[tuple[int, ...]]) -> str:
     """Returns the shapes of a line's arrays as its margin shows them."""
     first = "×".join(map(str, shapes[0])) or "one number"
     if len(shapes) > 1 and len(set(shapes)) == 1:
@@ -247,10 +261,10 @@ def _beside(shapes: Sequence[tuple[int, ...]]) -> str:
 
 # --- Findings in a pasted source, which are searched aside while its page shows all else
 
-KEPT = 200  # texts
+MAX_CACHED_TEXTS = 200  # texts
 
 _lock = Lock()  # guards what follows
-_found: LRUCache[str, tuple[Finding, ...]] = LRUCache(KEPT)
+_findings_cache: LRUCache[str, tuple[Finding, ...]] = LRUCache(MAX_CACHED_TEXTS)
 _running: dict[str, str] = {}  # by visitor: each has one search at a time
 
 
@@ -261,10 +275,12 @@ def findings(text: str) -> tuple[tuple[Finding, ...], bool]:
     """
     visitor = streamlit_internals.session_id()
     with _lock:
-        if text not in _found and visitor not in _running:
+        if text not in _findings_cache and visitor not in _running:
             _running[visitor] = text
             Thread(target=_search, args=(text, visitor), daemon=True).start()
-        return _found.get(text, ()), text in _found and _running.get(visitor) != text
+        return _findings_cache.get(text, ()), text in _findings_cache and _running.get(
+            visitor
+        ) != text
 
 
 def _search(text: str, visitor: str) -> None:
@@ -281,10 +297,10 @@ def _search(text: str, visitor: str) -> None:
         _keep(text, (*found, late))
     finally:
         with _lock:
-            _found.setdefault(text, ())
+            _findings_cache.setdefault(text, ())
             del _running[visitor]
 
 
 def _keep(text: str, found: tuple[Finding, ...]) -> None:
     with _lock:
-        _found[text] = found
+        _findings_cache[text] = found

@@ -15,7 +15,7 @@ from ncd.answers.answer_sentences import LETTERS, cost_sentence, memory_sentence
 from ncd.answers.plain_answer import reading_of, with_usual_sizes
 from ncd.app.runtime import scheduler, streamlit_internals
 from ncd.app.scene.session_weights import SERVED_WEIGHTS
-from ncd.app.state.link_text import unpacked
+from ncd.app.state.link_text import decompress_text
 from ncd.circuit.elaborate import Axes, elaborate, needed_sizes
 from ncd.drawing.pipeline import drawn_wires
 from ncd.errors import LimitError, NCDError, UnknownNameError, unknown_name_error
@@ -25,15 +25,15 @@ from ncd.language.op import Op
 from ncd.language.terms import Term, map_fields
 from ncd.notation.call_form import ModuleCall
 from ncd.notation.term_reader import TextError
-from ncd.ops.opaque_call import CLOSED, COMMON, ELSEWHERE, FOLDED, closed_name
+from ncd.ops.opaque_call import CLOSED_SPACE, COMMON, EXTERNAL_SPACE, FOLDED_SPACE, closed_name
 from ncd.read.configs.config_reader import is_config, read_config
 from ncd.read.recognise import Reading, is_source
 from ncd.run.module import CircuitModule
 from ncd.systems.catalogue import CATALOGUE
 from ncd.systems.catalogue_entry import Entry, Knob
 from ncd.systems.tensors.einops_patterns import EINOPS, line_entry
-from ncd.systems.training.trained_weights import MOST as MOST_BYTES
-from ncd.systems.training.trained_weights import TrainedWeights, written
+from ncd.systems.training.trained_weights import MAX_FILE_BYTES as MOST_BYTES
+from ncd.systems.training.trained_weights import TrainedWeights, write_weights
 
 # --- PyTorch that a visitor pastes: read in another process, while other visitors go on
 
@@ -53,10 +53,10 @@ def reading(text: str) -> Reading:
     Raises TextError for a text that cannot be read, and ParseError with the explanation of an
     error message.
     """
-    return _pasted(text) if is_source(text) else reading_of(text)
+    return _source_reading(text) if is_source(text) else reading_of(text)
 
 
-def _pasted(text: str) -> Reading:
+def _source_reading(text: str) -> Reading:
     with scheduler.yielded_turn():
         return reader().read(text, streamlit_internals.session_id())
 
@@ -74,13 +74,13 @@ DEFAULT_TEXT = """Axes(t=seq(12), m=64, d=256)(
 # The overloads without side effects.
 OVERLOADS = ("", "Tensor", "Scalar", "dim", "dim_IntList", "int", "correction", "self", "vec")
 FUNCTIONS = [f"aten.{name}" for name in sorted(COMMON)]
-MOST = 10**6  # larger sizes get no slider
+MAX_SLIDER_SIZE = 10**6  # larger sizes get no slider
 PARTS, ARRAYS = 8_000, 500  # of a term, and into and out of each part, which take seconds to draw
 WIRES = 20_000  # of a diagram, in all of its columns; the largest of the catalogue has 5,670
 
 
 @dataclass(frozen=True)
-class Own:
+class VisitorSystem:
     """The entry of a text, the kind of the text, a note, and the error of its module, if any.
 
     ``sentence`` says what comes out, ``costs`` what that takes, ``lines`` are the shapes that lines
@@ -111,11 +111,11 @@ def custom_entry(text: str) -> Entry:
 
     Raises TextError for text that is no term, and NCDError for one that cannot be built.
     """
-    return own(text).entry
+    return visitor_system(text).entry
 
 
 @lru_cache(64)
-def own(text: str) -> Own:
+def visitor_system(text: str) -> VisitorSystem:
     """Returns the entry of a text, and what a page says about it; a text is read once for both.
 
     Raises TextError for text that is no term, and NCDError for one that cannot be built.
@@ -126,10 +126,12 @@ def own(text: str) -> Own:
         costs = "\n".join(memory_sentences(model)[:-1])  # what fits is a panel
         note = " ".join(model.notes)
         sentence = _sentence(entry)
-        return Own(entry, "a published configuration", note, None, sentence, costs, memory=True)
+        return VisitorSystem(
+            entry, "a published configuration", note, None, sentence, costs, memory=True
+        )
     found = reading(text)
     least = is_source(text)
-    term = _closed(found.term) if least else found.term  # a source names no op by itself
+    term = _with_closed_names(found.term) if least else found.term  # a source names no op by itself
     _check_parts(term)
     entry = _entry(term, CUSTOM_PAGE, "Yours", "Your own text", text, least)
     entry = replace(entry, training=found.call.training)
@@ -142,7 +144,7 @@ def own(text: str) -> Own:
         sentence = _sentence(entry)
     costs = cost_sentence(found.term) if least and found.failure is None else ""
     told = found.kind, found.note, found.failure, sentence, costs
-    return Own(entry, *told, lines=found.lines, call=found.call, ops=found.ops)
+    return VisitorSystem(entry, *told, lines=found.lines, call=found.call, ops=found.ops)
 
 
 def _sentence(entry: Entry) -> str:
@@ -186,18 +188,18 @@ def _check_part(term: Term) -> None:
         _check_part(part)
 
 
-def _closed(value: Any) -> Any:
+def _with_closed_names(value: Any) -> Any:
     """Returns a term whose boxes have names that torch lacks, but for those that visitors may call.
 
     So they are drawn with their shapes, and nothing can run them.
     """
     if type(value) is tuple:
-        return tuple(map(_closed, value))
+        return tuple(map(_with_closed_names, value))
     if isinstance(value, Op) and not _may_run(value):
         return map_fields(
             value, lambda own: closed_name(own) if own == value.torch_function else own
         )
-    return map_fields(value, _closed) if isinstance(value, Term) else value
+    return map_fields(value, _with_closed_names) if isinstance(value, Term) else value
 
 
 def _may_run(op: Op) -> bool:
@@ -205,7 +207,7 @@ def _may_run(op: Op) -> bool:
     space, _, name = op.torch_function.partition(".")
     function, _, overload = name.partition(".")
     listed = f"{space}.{function}" in FUNCTIONS and overload in OVERLOADS
-    return not op.torch_function or listed or space in (CLOSED, ELSEWHERE, FOLDED)
+    return not op.torch_function or listed or space in (CLOSED_SPACE, EXTERNAL_SPACE, FOLDED_SPACE)
 
 
 def _no_function(function: str) -> NCDError:
@@ -217,7 +219,7 @@ def _no_function(function: str) -> NCDError:
     return unknown_name_error("function on this page", function, FUNCTIONS)
 
 
-SERVED: dict[str, Entry] = {}  # the user's own modules, by the addresses of their pages
+SERVED_MODULES: dict[str, Entry] = {}  # the user's own modules, by the addresses of their pages
 FAILURES: dict[str, str] = {}  # the error messages of those that fail, by the same addresses
 
 
@@ -231,17 +233,17 @@ def add_served_module(
     >>> from ncd import parse
     >>> add_served_module("Net", parse('Id("~y:5 m:8") >> Linear("m -> k", "W")'))
     'own-net'
-    >>> SERVED["own-net"].title
+    >>> SERVED_MODULES["own-net"].title
     'Net'
 
     Raises NCDError for a term that cannot be built.
     """
     name = f"own-{re.sub('[^a-z0-9]+', '-', title.lower()).strip('-')}"
-    SERVED[name] = _entry(term, name, title, "A module of your own", name, least=True)
+    SERVED_MODULES[name] = _entry(term, name, title, "A module of your own", name, least=True)
     FAILURES[name] = failure
     if module is not None and sum(x.nbytes for x in module.state_dict().values()) < MOST_BYTES:
         SERVED_WEIGHTS[name] = TrainedWeights(
-            written(module, {"system": title}), "of the module itself"
+            write_weights(module, {"system": title}), "of the module itself"
         )
     return name
 
@@ -250,12 +252,16 @@ def _entry(term: Term, name: str, title: str, source: str, text: str, least: boo
     """Returns the entry of a term, with a knob for every size, or for the independent ones only."""
     bare, known, usual = with_usual_sizes(term)
     marks = known | usual
-    marks = _needed(bare, marks, {axis.name for axis in term.dom.axes}) if least else marks
+    marks = (
+        _independent_sizes(bare, marks, {axis.name for axis in term.dom.axes}) if least else marks
+    )
     sides = {name: _side(mark) for name, mark in marks.items()}
-    knobs = tuple(_knob(name, marks[name]) for name, n in sides.items() if n and n <= MOST)
+    knobs = tuple(
+        _knob(name, marks[name]) for name, n in sides.items() if n and n <= MAX_SLIDER_SIZE
+    )
 
     def system(**sizes: int) -> Term:
-        own = {name: _turned(mark, sizes.get(name)) for name, mark in marks.items()}
+        own = {name: _resized_mark(mark, sizes.get(name)) for name, mark in marks.items()}
         return Axes(**own)(bare) if own else bare
 
     return Entry(name, title, source, knobs, system, section="Yours", text=text)
@@ -263,23 +269,23 @@ def _entry(term: Term, name: str, title: str, source: str, text: str, least: boo
 
 def entry_of(page: str, asked: Mapping[str, str]) -> Entry | None:
     """Returns the system of a page's address and query, or None if there is none."""
-    text = unpacked(asked.get(TEXT_KEY, DEFAULT_TEXT))
+    text = decompress_text(asked.get(TEXT_KEY, DEFAULT_TEXT))
     if page == EINOPS.name and TEXT_KEY in asked and text is not None:
         return line_entry(text)  # whose line is checked when it is built
     if page != CUSTOM_PAGE:
-        return SERVED.get(page) or CATALOGUE.get(page)
+        return SERVED_MODULES.get(page) or CATALOGUE.get(page)
     try:
         return None if text is None else custom_entry(text)
     except NCDError:
         return None
 
 
-def _needed(
+def _independent_sizes(
     bare: Term, marks: dict[str, SizeWithKind], inputs: set[str]
 ) -> dict[str, SizeWithKind]:
     """Returns the independent sizes, and those of the inputs."""
     order = sorted(marks, key=lambda name: _count(marks[name]))
-    sizes = {name: Axis(name, _plain(marks[name])) for name in order}
+    sizes = {name: Axis(name, _size_value(marks[name])) for name in order}
     first = [name for name in marks if name in inputs]
     try:
         names = needed_sizes(bare, sizes, first).union(first)
@@ -294,7 +300,7 @@ def _count(mark: SizeWithKind) -> int:
     return prod(mark.size) if isinstance(mark.size, tuple) else int(mark.size)
 
 
-def _plain(mark: SizeWithKind) -> int | tuple[int, ...]:
+def _size_value(mark: SizeWithKind) -> int | tuple[int, ...]:
     return mark.size if isinstance(mark.size, tuple) else int(mark.size)
 
 
@@ -310,7 +316,7 @@ def _side(mark: SizeWithKind) -> int | None:
     return mark.size if isinstance(mark.size, int) else None
 
 
-def _turned(mark: SizeWithKind, size: int | None) -> SizeWithKind:
+def _resized_mark(mark: SizeWithKind, size: int | None) -> SizeWithKind:
     """Returns the mark with another size."""
     if size is None:
         return mark

@@ -28,11 +28,12 @@ OF, WITH = ":", "~"  # behind the name of another system, and before the text of
 
 @dataclass(frozen=True)
 class Pin:
-    """All knobs at their values, and the seed; ``other`` is the system if not the page's own."""
+    """All knobs at their values, and the seed; ``other_entry`` is the system if not the "
+    "page's own."""
 
     settings: Mapping[str, int]
     seed: int
-    other: Entry | None = None
+    other_entry: Entry | None = None
 
 
 def pin_text(entry: Entry, pin: Pin) -> str:
@@ -48,13 +49,13 @@ def pin_text(entry: Entry, pin: Pin) -> str:
     >>> pin_text(entry, Pin(other.settings({"q": 2}), 0, other))
     'grouped-queries:q=2'
     """
-    if pin.other is not None:
-        own = replace(pin, other=None)
-        return f"{_address(pin.other)}{OF}{pin_text(pin.other, own)}"
+    if pin.other_entry is not None:
+        own = replace(pin, other_entry=None)
+        return f"{_address(pin.other_entry)}{OF}{pin_text(pin.other_entry, own)}"
     values = {knob: pin.settings[knob.name] for knob in entry.knobs} | {knobs.SEED: pin.seed}
     told = [knob for knob, value in values.items() if value != knob.default]
     return ",".join(
-        f"{knob.name}={_spelled(knob, values[knob])}" for knob in told or entry.knobs[:1]
+        f"{knob.name}={_value_text(knob, values[knob])}" for knob in told or entry.knobs[:1]
     )
 
 
@@ -96,7 +97,7 @@ def without_page_name(page: str, pin: str) -> str:
     return pin.removeprefix(f"{page}{OF}")
 
 
-def _spelled(knob: Knob, value: int) -> str:
+def _value_text(knob: Knob, value: int) -> str:
     """Returns a value as text for the link."""
     return str(bool(value)).lower() if knob.switch else str(value)
 
@@ -134,7 +135,7 @@ def parse_pin(entry: Entry, text: str) -> tuple[Pin | None, str]:
     other = _system(head) if colon and head != entry.name else None
     if other is not None:
         pin, note = parse_pin(other, rest)
-        return (replace(pin, other=other) if pin else None), note
+        return (replace(pin, other_entry=other) if pin else None), note
     if WITH in head:
         return None, "The pin’s text cannot be read."
     text = rest if head == entry.name else text
@@ -154,7 +155,7 @@ def parse_pin(entry: Entry, text: str) -> tuple[Pin | None, str]:
         notes.append(f"The pin has {names}, which this page does not know.")
     every = {name: values.get(name, knob.default) for name, knob in known.items()}
     seed = every.pop(knobs.SEED.name)
-    pin = Pin(entry.within(every), seed) if values else None
+    pin = Pin(entry.with_clamped_indexes(every), seed) if values else None
     return pin, " ".join(filter(None, notes))
 
 
@@ -182,8 +183,8 @@ def pinned_scene(scene: Scene, pin: Pin) -> Scene | Refusal:
 
     Another system gets random inputs.
     """
-    entry = pin.other or scene.entry
-    feed = _feed(entry, pin) if pin.other is None else InputSpec()
+    entry = pin.other_entry or scene.entry
+    feed = _feed(entry, pin) if pin.other_entry is None else InputSpec()
     settings = {**pin.settings, **feed.lengths}
     term, refused = build_term(entry, settings)
     if term is None:
@@ -197,11 +198,11 @@ def pinned_scene(scene: Scene, pin: Pin) -> Scene | Refusal:
         settings=settings,
         seed=pin.seed,
         inputs_spec=feed,
-        selected="",
+        selected_id="",
         term=term,
         build_refusal=refused,
         loaded_weights=shipped_or_served(entry, settings)
-        if pin.other
+        if pin.other_entry
         else weights_for(entry, settings, pin.seed, feed),
     )
 

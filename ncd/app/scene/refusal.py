@@ -26,8 +26,8 @@ from ncd.systems.catalogue_entry import Entry, Knob
 
 REACH = 32  # the range of the search for a size that fits, in steps of the knob
 WAYS = 3
-SEVERAL = 4  # sizes larger than their sliders go: with more, no single one is the fault
-NEAR = 1.03  # the greatest ratio of the largest size that fits to the one found
+MAX_LARGE_SIZES = 4  # sizes larger than their sliders go: with more, no single one is the fault
+SEARCH_TOLERANCE = 1.03  # the greatest ratio of the largest size that fits to the one found
 PATIENCE = 1.0  # seconds of CPU time for the search
 
 
@@ -46,26 +46,26 @@ class Refusal:
         return isinstance(self.error, LimitError)
 
     @property
-    def closed(self) -> bool:
+    def is_drawn_only(self) -> bool:
         """Returns whether it holds a box that is drawn and never run, whatever the sizes."""
         return isinstance(self.error, ValuesEnd)
 
     @property
     def title(self) -> str:
         """The line above the reason."""
-        if self.closed:
+        if self.is_drawn_only:
             return "Values end here."
         return "Too large to run here." if self.is_too_large else "This does not fit yet."
 
     @property
     def fixes(self) -> tuple[Mapping[str, int], ...]:
         """Up to three settings that would work; searched once, for about a second."""
-        if self.closed:
+        if self.is_drawn_only:
             return ()
         key = ("ways", self.entry.key, tuple(self.settings.items()), str(self.error))
-        return get_or_make(CACHE, key, self._found)
+        return get_or_make(CACHE, key, self._find_fixes)
 
-    def _found(self) -> tuple[Mapping[str, int], ...]:
+    def _find_fixes(self) -> tuple[Mapping[str, int], ...]:
         with scheduler.yielded_turn():
             return tuple(islice(_ways(self), WAYS))
 
@@ -88,8 +88,8 @@ def _ways(refusal: Refusal) -> Iterator[dict[str, int]]:
         yield smaller
         return
     end, found = thread_time() + PATIENCE, False
-    whole = large and _beyond(entry, settings) > SEVERAL
-    several = [*islice(_all(entry, settings), 1)] if whole else []
+    whole = large and _oversize_count(entry, settings) > MAX_LARGE_SIZES
+    several = [*islice(_fitting_settings(entry, settings), 1)] if whole else []
     if several:
         yield from several
         return
@@ -106,11 +106,13 @@ def _ways(refusal: Refusal) -> Iterator[dict[str, int]]:
             found = True
             yield {knob.name: value}
     if not found:
-        ways = chain(_together(entry, settings, end) if large else (), _all(entry, settings))
+        ways = chain(
+            _together(entry, settings, end) if large else (), _fitting_settings(entry, settings)
+        )
         yield from islice(ways, 1)
 
 
-def _beyond(entry: Entry, settings: Mapping[str, int]) -> int:
+def _oversize_count(entry: Entry, settings: Mapping[str, int]) -> int:
     """Returns how many sizes are larger than their sliders go."""
     return sum(knob.is_size and settings[knob.name] > knob.max for knob in entry.knobs)
 
@@ -141,7 +143,7 @@ def _smaller_preset(entry: Entry, settings: Mapping[str, int]) -> dict[str, int]
     return next((knobs for knobs in whole if works(entry, knobs)), {})
 
 
-def _all(entry: Entry, settings: Mapping[str, int]) -> Iterator[dict[str, int]]:
+def _fitting_settings(entry: Entry, settings: Mapping[str, int]) -> Iterator[dict[str, int]]:
     """Yields settings with every size inside its slider, at its default, or at its minimum."""
     knobs = [knob for knob in entry.knobs if knob.is_size]
     for way in (
@@ -203,7 +205,7 @@ def largest(knob: Knob, above: int, fits: Callable[[int], bool], least: int) -> 
     low, high = least, above
     if high <= low or not fits(low):
         return None
-    while high - low > 1 and high > low * NEAR:
+    while high - low > 1 and high > low * SEARCH_TOLERANCE:
         middle = max(low + 1, isqrt(low * high))
         low, high = (middle, high) if fits(middle) else (low, middle)
     ten = 10 ** max(0, len(str(low)) - 2)

@@ -41,10 +41,10 @@ from ncd.systems.training.trained_weights import TrainedWeights, read_weights
 T = TypeVar("T")
 FLOAT32 = Formats()
 QUICK = 50_000_000  # FLOPs: some milliseconds
-MANY = 50  # ops of a run that takes a millisecond or more whatever their sizes
+MANY_OPS = 50  # ops of a run that takes a millisecond or more whatever their sizes
 BRIEF = 0.001  # seconds of a run that is repeated, as anything can interrupt it
 LARGE, REST = 500_000_000, 0.2  # FLOPs of a run that waits until a slider rests; seconds
-LONG = 2_000_000_000  # some tenths of a second
+LONG_RUN_FLOPS = 2_000_000_000  # some tenths of a second
 SUBSCRIPTS = 0.82  # a drawing may shrink until its names have 11 pixels; this keeps it larger
 PHONE = 0.94  # the same where the room is scarce
 LABELS: tuple[Labels, ...] = ("names", "sizes", "both")
@@ -58,9 +58,9 @@ class Scene:
 
     ``column_width`` is the width of the diagram's column in pixels; files and slides have none.
     ``build_refusal`` says why the settings could not be built, ``loaded_weights`` holds trained
-    weights, if any, ``hidden_sizes`` says what a quiz hides, and ``about`` is the array or op of a
-    question, whose block is drawn open. With ``shows_values`` the arrays have thumbnails;
-    in a preview, while a slider moves, nothing runs and they are empty.
+    weights, if any, ``hidden_sizes`` says what a quiz hides, and ``subject_id`` is the array or op
+    of a question, whose block is drawn open. With ``shows_values`` the arrays have thumbnails; in a
+    preview, while a slider moves, nothing runs and they are empty.
     """
 
     entry: Entry
@@ -70,21 +70,21 @@ class Scene:
     inputs_spec: InputSpec
     dark: bool
     labels: Labels
-    selected: str
+    selected_id: str
     term: Term
     show_callouts: bool = True
     column_width: int | None = None
     build_refusal: Refusal | None = None
     loaded_weights: TrainedWeights | None = None
     hidden_sizes: HiddenSizes | None = None
-    about: str = ""
+    subject_id: str = ""
     formats: Formats = FLOAT32
     shows_values: bool = False
     is_preview: bool = False
 
     def with_selection(self, selected: str) -> Scene:
         """Returns the scene with another selection."""
-        return replace(self, selected=selected)
+        return replace(self, selected_id=selected)
 
     @property
     def draw_options(self) -> dict[str, Any]:
@@ -159,7 +159,7 @@ class Scene:
     @property
     def starts_on_demand(self) -> bool:
         """Returns whether a run takes so long that it starts only when asked for."""
-        return self.cost.flops > LONG or self.cost.parameters > LONG // 100
+        return self.cost.flops > LONG_RUN_FLOPS or self.cost.parameters > LONG_RUN_FLOPS // 100
 
     @property
     def is_quick(self) -> bool:
@@ -190,7 +190,7 @@ class Scene:
     def module(self) -> CircuitModule:
         """The compiled module, shared by all visitors with the same term and never modified."""
         return cached(
-            "module", self.term, *self.weights_key, make=lambda: self.run_in_pool(self._compiled)
+            "module", self.term, *self.weights_key, make=lambda: self.run_in_pool(self._compile)
         )
 
     @property
@@ -198,7 +198,7 @@ class Scene:
         """Returns whether its module exists already."""
         return peek("module", self.term, *self.weights_key) is not None
 
-    def _compiled(self) -> CircuitModule:
+    def _compile(self) -> CircuitModule:
         if not self.loaded_weights and self.formats.is_float32 and self.device == "cpu":
             check_run(self.circuit)
             module = CircuitModule(self.circuit, self.seed, shared=True)
@@ -227,7 +227,7 @@ class Scene:
         with torch.no_grad():
             found = ncd.trace(module, *inputs)
         timer.mark()
-        if not self.is_quick or len(self.circuit.cells) > MANY:  # long enough to be timed
+        if not self.is_quick or len(self.circuit.cells) > MANY_OPS:  # long enough to be timed
             (taken,) = timer.laps()
             cached("run seconds", self.term, self.device, make=lambda: taken)
         return found
@@ -235,7 +235,7 @@ class Scene:
     @property
     def seconds(self) -> float:
         """The median time of a forward pass on the device; of a long one that for the panel."""
-        return cached("seconds", self.term, self.device, make=self._measured)
+        return cached("seconds", self.term, self.device, make=self._measure_seconds)
 
     @property
     def known_seconds(self) -> float | None:
@@ -243,7 +243,7 @@ class Scene:
         seconds: float | None = peek("seconds", self.term, self.device)
         return seconds
 
-    def _measured(self) -> float:
+    def _measure_seconds(self) -> float:
         taken: float | None = peek("run seconds", self.term, self.device)
         if taken is not None:
             return taken
@@ -314,7 +314,7 @@ def numbers_origin(scene: Scene) -> str:
     """Returns as HTML where a run's numbers come from: how weights and inputs were made."""
     trained = scene.loaded_weights.summary if scene.loaded_weights else ""
     said = run_inputs.origin(scene.inputs_spec, trained, _learns(scene), scene.seed)
-    words = run_inputs.UNTRAINED
+    words = run_inputs.UNTRAINED_TEXT
     return markup.text(said).replace(words, with_tooltip(words, UNTRAINED_REASON), 1)
 
 

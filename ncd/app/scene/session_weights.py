@@ -22,7 +22,7 @@ from ncd.systems.training.trained_weights import TrainedWeights, proofreading, s
 
 TRAINING_KEY = "training"
 STEPS = Choice("steps", ("100", "300", "1000", "3000"), "300")
-TRAINED = "trained"  # the session key, also in the link, that a run of so many steps was begun
+TRAINED_KEY = "trained"  # the session key, also in the link, that a run of so many steps was begun
 POLL_SECONDS = 0.4  # seconds between two checks of a run
 ENDS = {1: "st", 2: "nd", 3: "rd"}
 
@@ -32,15 +32,15 @@ class Training:
     """The session's training of one system at some settings; weights from a file fit any seed.
 
     ``second_run`` is a second run to compare with the first, from which the learned weights are
-    taken. ``ended`` and ``learned`` change only at the start of a run of the page, so that the
-    whole page shows the same state.
+    taken. ``ended`` and ``learned_weights`` change only at the start of a run of the page, so that
+    the whole page shows the same state.
     """
 
     page: str
     settings: Mapping[str, int]
     seed: int | None
     run: TrainingRun | None = None
-    learned: TrainedWeights | None = None
+    learned_weights: TrainedWeights | None = None
     ended: bool = False
     second_run: TrainingRun | None = None
 
@@ -68,7 +68,7 @@ class Training:
         self.ended = all(run.ended for run in self.runs)
         if self.ended and self.run.weights:
             steps = self.run.progress[-1].step
-            self.learned = TrainedWeights(self.run.weights, f"trained for {steps:,} steps")
+            self.learned_weights = TrainedWeights(self.run.weights, f"trained for {steps:,} steps")
 
 
 def training(entry: Entry, settings: Mapping[str, int], seed: int) -> Training | None:
@@ -85,12 +85,12 @@ def join_linked_training(entry: Entry, settings: Mapping[str, int], seed: int, d
     """
     found: Training | None = st.session_state.get(TRAINING_KEY)
     elsewhere = found is None or found.page != entry.name
-    if st.session_state.get(TRAINED) and elsewhere and entry.name in TASKS:
+    if st.session_state.get(TRAINED_KEY) and elsewhere and entry.name in TASKS:
         run = TrainingRun(entry.name, settings, seed, int(STEPS.value), device)
         replace_training(Training(entry.name, settings, seed, run))
     now = training(entry, settings, seed)
     fits = now is not None and now.run is not None and not (now.run.stopping or now.run.failure)
-    st.session_state[TRAINED] = "1" if fits else ""
+    st.session_state[TRAINED_KEY] = "1" if fits else ""
 
 
 def weights_for(
@@ -106,7 +106,9 @@ def weights_for(
     if found is not None:
         found.poll()
     return (
-        found.learned if found is not None and found.learned else shipped_or_served(entry, settings)
+        found.learned_weights
+        if found is not None and found.learned_weights
+        else shipped_or_served(entry, settings)
     )
 
 
@@ -168,7 +170,7 @@ def replace_training(training: Training | None) -> None:
     stop_training()
     st.session_state[TRAINING_KEY] = training
     if training is None:
-        st.session_state[TRAINED] = ""  # the link would begin it again
+        st.session_state[TRAINED_KEY] = ""  # the link would begin it again
 
 
 def stop_training() -> None:

@@ -19,7 +19,7 @@ from ncd.app.scene import pin
 from ncd.app.scene.own_entry import CUSTOM_PAGE, DEFAULT_TEXT, TEXT_KEY
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import ON_WIRES, build_term
-from ncd.app.scene.session_weights import TRAINED, stop_training
+from ncd.app.scene.session_weights import TRAINED_KEY, stop_training
 from ncd.app.state import knobs, link_text
 from ncd.app.state.controls import Control
 from ncd.app.state.knobs import FORMATS, MAX_FORMATS_LETTERS
@@ -33,7 +33,7 @@ JS = read_static("scene/url.js")
 STATE, LINK_MARK = "link", "go"
 MESSAGE_COUNT = "messages sent"  # a session key: how many messages with a number there were
 PRESENTER_PARAMETERS = ("present", "views", "with")  # read by the browser alone, in presenter.js
-MOST = 10_000  # the greatest number of letters in a sentence
+MAX_LETTERS = 10_000  # the greatest number of letters in a sentence
 
 SYSTEM_PARAMETERS: dict[str, LinkParameter] = {
     "device": LinkParameter(devices()[0], devices(), meaning="device"),
@@ -44,12 +44,14 @@ SYSTEM_PARAMETERS: dict[str, LinkParameter] = {
     "callouts": LinkParameter("on", ("on", "off"), meaning="callouts"),
     "quiz": LinkParameter("", ("", "1")),
     "ask": LinkParameter(""),
-    TRAINED: LinkParameter("", ("", "1")),
+    TRAINED_KEY: LinkParameter("", ("", "1")),
     FORMATS: LinkParameter("", max_length=MAX_FORMATS_LETTERS, meaning="formats"),
     pin.PIN: LinkParameter("", max_length=pin.LONGEST, meaning="pin"),
     pin.VIEW: LinkParameter(pin.VIEWS[0], pin.VIEWS),
 }
-WITH_TEXT: dict[str, LinkParameter | Control] = {TEXT_KEY: LinkParameter(DEFAULT_TEXT, packed=True)}
+WITH_TEXT: dict[str, LinkParameter | Control] = {
+    TEXT_KEY: LinkParameter(DEFAULT_TEXT, is_compressed=True)
+}
 
 
 def controls(panels: Iterable[Panel]) -> dict[str, Control]:
@@ -62,18 +64,18 @@ class PageState:
     """The session keys that a page stores in its link, and their last values.
 
     Streamlit drops the value of a widget that is not shown; ``last_values`` still has it.
-    ``shared`` holds the values that the next page takes over, by their meaning. ``corrected`` holds
-    the values that are really shown where the state names something that does not exist.
-    ``link_mark`` marks the link of the app that was followed to the page. ``waiting`` is what the
-    address holds for a system that is not known yet.
+    ``shared_values`` holds the values that the next page takes over, by their meaning.
+    ``corrected_values`` holds the values that are really shown where the state names something that
+    does not exist. ``link_mark`` marks the link of the app that was followed to the page.
+    ``waiting`` is what the address holds for a system that is not known yet.
     """
 
     page: str
     parameters: Mapping[str, LinkParameter | Control]
     panels: Sequence[Panel] = ()
-    shared: dict[str, Value] = field(default_factory=dict)
+    shared_values: dict[str, Value] = field(default_factory=dict)
     last_values: dict[str, Value] = field(default_factory=dict)
-    corrected: dict[str, Value] = field(default_factory=dict)
+    corrected_values: dict[str, Value] = field(default_factory=dict)
     link_mark: str = ""
     waiting: dict[str, str] | None = None
 
@@ -147,7 +149,7 @@ def _browser_query() -> dict[str, str]:
     After a reconnection Streamlit reports the address with which the page was first opened, so the
     browser is asked for its current one, with the sizes that were set in the meantime.
     """
-    if not streamlit_internals.reconnected():
+    if not streamlit_internals.has_reconnected():
         return st.query_params.to_dict()
     # The browser remembers a component's answer to another process under its key, so this is new.
     found = _address_component(
@@ -190,10 +192,10 @@ def switch_entry(entry: Entry) -> None:
     for key in {*link.parameters, *(knob.name for knob in entry.knobs)} - stays:
         st.session_state.pop(key, None)
         link.last_values.pop(key, None)
-    link.parameters, link.corrected = new, {}
+    link.parameters, link.corrected_values = new, {}
     if link.waiting is not None:
         asked, link.waiting = link.waiting, None
-        _read(link, asked, link.shared)
+        _read(link, asked, link.shared_values)
         knobs.parse_all(entry)
         _note_unknown_parameters(link, asked)
 
@@ -208,17 +210,17 @@ def _input_parameters(entry: Entry, sketch: Term) -> dict[str, LinkParameter]:
     ways = input_feed.choices(entry, sketch)
     found = {input_feed.INPUT: LinkParameter(ways[0], ways)}
     if input_feed.TRAINED in ways:
-        found[input_feed.KEY] = LinkParameter(SAMPLE_SENTENCE, max_length=MOST)
+        found[input_feed.KEY] = LinkParameter(SAMPLE_SENTENCE, max_length=MAX_LETTERS)
     if input_feed.WORDS in ways:
         axes = input_feed.sequences(sketch)
-        found |= {f"text_{name}": LinkParameter("", max_length=MOST) for name in axes}
-        found[f"text_{axes[0]}"] = LinkParameter(input_feed.SAMPLE, max_length=MOST)
+        found |= {f"text_{name}": LinkParameter("", max_length=MAX_LETTERS) for name in axes}
+        found[f"text_{axes[0]}"] = LinkParameter(input_feed.SAMPLE, max_length=MAX_LETTERS)
         found["positions"] = LinkParameter(False)
     elif len(ways) > 1:
         found |= {
             key: LinkParameter(*choice) for key, choice in image_picker.session_keys(sketch).items()
         }
-        found[image_picker.DRAWING] = LinkParameter("", max_length=MOST)
+        found[image_picker.DRAWING] = LinkParameter("", max_length=MAX_LETTERS)
     return found
 
 
@@ -230,7 +232,7 @@ def _knob(knob: knobs.Knob) -> LinkParameter:
 
 def _close_page(link: PageState) -> dict[str, Value]:
     """Forgets a page's values; returns those that the next page takes over."""
-    shared = dict(link.shared)
+    shared = dict(link.shared_values)
     for key, kept in link.parameters.items():
         st.session_state.pop(key, None)
         value = link.last_values.get(key, kept.default)
@@ -276,20 +278,24 @@ def query(**seen: str) -> str:
     """
     restore_dropped()
     link: PageState = st.session_state[STATE]
-    link.corrected |= seen
-    values = {key: link.corrected.get(key, link.last_values.get(key)) for key in link.parameters}
+    link.corrected_values |= seen
+    values = {
+        key: link.corrected_values.get(key, link.last_values.get(key)) for key in link.parameters
+    }
     said = {
         key: _encoded(link.parameters[key], value)
         for key, value in values.items()
         if value is not None and value != link.parameters[key].default
     }
-    said = {key: text for key, text in said.items() if text or not link.parameters[key].packed}
+    said = {
+        key: text for key, text in said.items() if text or not link.parameters[key].is_compressed
+    }
     said = {**(link.waiting or {}), **said}
     return f"?{urlencode(said, quote_via=quote, safe=',=:~')}" if said else ""
 
 
 def _encoded(kept: LinkParameter | Control, value: Value) -> str:
-    if kept.packed:
+    if kept.is_compressed:
         return link_text.compress_text(str(value))
     return str(value).lower() if isinstance(value, bool) else str(value)
 

@@ -30,26 +30,26 @@ RUN = 1_000_000
 
 def size_of(value: object) -> int:
     """Returns the approximate size of a cached value in bytes."""
-    return SMALL + _held(value)
+    return SMALL + _object_bytes(value)
 
 
-def _held(value: object) -> int:
+def _object_bytes(value: object) -> int:
     if isinstance(value, str | bytes):
         return len(value) + LEAF
     if isinstance(value, torch.Tensor | np.ndarray):
         return value.nbytes + LEAF
     if isinstance(value, Trace):
-        return _held(value.values) + RUN
+        return _object_bytes(value.values) + RUN
     if isinstance(value, CircuitModule):
-        return _held(value.state_dict()) + RUN
+        return _object_bytes(value.state_dict()) + RUN
     if isinstance(value, Term | Circuit):
         return TERM
     if isinstance(value, Mapping):
-        return sum(map(_held, value.values())) + LEAF
+        return sum(map(_object_bytes, value.values())) + LEAF
     if isinstance(value, tuple | list):
-        return sum(map(_held, value)) + LEAF
+        return sum(map(_object_bytes, value)) + LEAF
     if is_dataclass(value):
-        return sum(_held(getattr(value, own.name)) for own in fields(value)) + LEAF
+        return sum(_object_bytes(getattr(value, own.name)) for own in fields(value)) + LEAF
     return LEAF
 
 

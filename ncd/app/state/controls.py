@@ -22,7 +22,7 @@ class Control:
     name: str
     default: str
     meaning: ClassVar[str] = ""  # other pages do not take it over
-    packed: ClassVar[bool] = False
+    is_compressed: ClassVar[bool] = False
 
     def read(self, text: str) -> str | None:
         """Returns the value that a text stands for, or None if it is not valid."""
@@ -126,7 +126,7 @@ class Range(Control):
         """Returns a slider over the range, or over a part of it, as HTML."""
         return slider(text, self.name, numbers or self.numbers, self.number, label)
 
-    def typed(self, text: str) -> str:
+    def number_field(self, text: str) -> str:
         """Returns a field to type the number in, as HTML."""
         return (
             f'<label class="cut">{text} <input type="number" min="{self.numbers[0]}" '

@@ -25,9 +25,9 @@ from ncd.language.op import Op
 from ncd.language.terms import rewrite_axes
 from ncd.site import markup
 from ncd.site.op_cards import title
-from ncd.site.quiz_facts import plain
+from ncd.site.quiz_facts import without_size_labels
 
-ASKED = "?"
+QUESTION_MARK = "?"
 SIZE = re.compile(r", size [^,]+")
 END = re.compile(r"=\d.*")  # the last position, at the bracket of a scan
 LITERAL = re.compile(r'(<span class="number-literal">)[^<]*(</span>)')
@@ -39,12 +39,12 @@ class HiddenSizes:
     """The id of the array that the quiz asks for, and the ids of those already answered."""
 
     asked_array: str
-    answered: frozenset[str] = frozenset()
+    answered_arrays: frozenset[str] = frozenset()
 
     @property
     def hidden(self) -> str:
         """The id of the array whose axis names are hidden too; empty once it is answered."""
-        return "" if self.asked_array in self.answered else self.asked_array
+        return "" if self.asked_array in self.answered_arrays else self.asked_array
 
     def neighbour_ops(self, circuit: Circuit) -> frozenset[str]:
         """Returns the ids of the ops and loops that make or take the hidden array."""
@@ -76,7 +76,7 @@ def hide_in_drawing(whole: Drawing, circuit: Circuit, veil: HiddenSizes) -> Draw
 def _wire(wire: DrawnWire, veil: HiddenSizes) -> DrawnWire:
     if wire.array == veil.hidden:
         return replace(wire, axis="", description="an axis of the array that is asked for")
-    if wire.array in veil.answered:
+    if wire.array in veil.answered_arrays:
         return wire
     return replace(wire, description=SIZE.sub("", wire.description))
 
@@ -84,10 +84,10 @@ def _wire(wire: DrawnWire, veil: HiddenSizes) -> DrawnWire:
 def _text(text: Text, veil: HiddenSizes) -> Text:
     """Returns a label without its size, centred where the full label stood."""
     hidden = bool(veil.hidden) and text.array == veil.hidden
-    told = any(map(str.isalpha, text.label.typed.text)) or text.array in veil.answered
+    told = any(map(str.isalpha, text.label.source.text)) or text.array in veil.answered_arrays
     if not text.axis or (told and not hidden):
         return text
-    label = math(ASKED, text.label.typed.size) if hidden else _named(text)
+    label = math(QUESTION_MARK, text.label.source.size) if hidden else _axis_name_label(text)
     return replace(_relabelled(text, label), axis="" if hidden else text.axis)
 
 
@@ -96,10 +96,10 @@ def _relabelled(text: Text, label: Label) -> Text:
     return replace(text, label=label, at=at)
 
 
-def _named(text: Text) -> Label:
+def _axis_name_label(text: Text) -> Label:
     """Returns the name of an axis as a label, or a question mark if it has only a size."""
-    typed = text.label.typed
-    name = ASKED if text.axis.isdecimal() else text.axis
+    typed = text.label.source
+    name = QUESTION_MARK if text.axis.isdecimal() else text.axis
     return math(name, typed.size, bold=typed.bold, bar=typed.bar)
 
 
@@ -111,41 +111,41 @@ def _glyph(
         words = words.partition(":")[0].partition("(")[0].strip() or "folded"
     else:
         cell = cells[glyph.node]
-        words = cell.op.display_name if glyph.node in around else _unsized(cell)
-    return replace(_inside(glyph, veil), description=words)
+        words = cell.op.display_name if glyph.node in around else _unsized_description(cell)
+    return replace(_with_hidden_texts(glyph, veil), description=words)
 
 
 def _endless(scan: DrawnFence) -> DrawnFence:
     """Returns the brackets of a scan without the number of its positions."""
 
     def unsized(text: Text) -> Text:
-        typed = text.label.typed
-        return _relabelled(text, math(END.sub(f"={ASKED}", typed.text), typed.size))
+        typed = text.label.source
+        return _relabelled(text, math(END.sub(f"={QUESTION_MARK}", typed.text), typed.size))
 
     begin, *ends = scan.title
     return replace(scan, title=(begin, *map(unsized, ends)))
 
 
-def _unsized(cell: Cell) -> str:
+def _unsized_description(cell: Cell) -> str:
     """Returns the description of an op without sizes, or its label if that needs sizes."""
     try:
-        op: Op = rewrite_axes(cell.op, _bare)
-        return op.description(op.apply_to(rewrite_axes(cell.site.inputs, _bare)))
+        op: Op = rewrite_axes(cell.op, _unsized_axis)
+        return op.description(op.apply_to(rewrite_axes(cell.site.inputs, _unsized_axis)))
     except NCDError:
         return cell.op.display_name
 
 
-def _bare(axis: Axis) -> Axis:
+def _unsized_axis(axis: Axis) -> Axis:
     return replace(axis, size=None)
 
 
 def _extra(extra: Annotation, veil: HiddenSizes) -> Annotation:
     if veil.hidden and extra.target_id == veil.hidden:
         extra = replace(extra, words="")
-    return _inside(extra, veil)
+    return _with_hidden_texts(extra, veil)
 
 
-def _inside(part: T, veil: HiddenSizes) -> T:
+def _with_hidden_texts(part: T, veil: HiddenSizes) -> T:
     def item(own: Outline | Dot | Text) -> Outline | Dot | Text:
         return _text(own, veil) if isinstance(own, Text) else own
 
@@ -157,10 +157,14 @@ def hide_in_tooltips(
 ) -> dict[str, str]:
     """Returns hover texts without sizes; ``told`` are the full texts."""
     names = array_names(circuit)
-    found = {id: told[id] for id in veil.answered if id in told}
+    found = {id: told[id] for id in veil.answered_arrays if id in told}
     for id, value in circuit.values.items():
         if id not in found:
-            shape = ASKED if id == veil.hidden else markup.array(plain(value.array))
+            shape = (
+                QUESTION_MARK
+                if id == veil.hidden
+                else markup.array(without_size_labels(value.array))
+            )
             found[id] = f"{markup.text(names.get(id, ''))} {shape}".strip()
     return found | {fence.id: _title(fence) for fence in circuit.fences}
 
@@ -177,4 +181,4 @@ def hide_in_code(line: str, html: str) -> str:
     """
     if '"""' in line:
         return ""
-    return LITERAL.sub(rf"\g<1>{ASKED}\g<2>", html)
+    return LITERAL.sub(rf"\g<1>{QUESTION_MARK}\g<2>", html)

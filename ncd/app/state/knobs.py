@@ -37,9 +37,11 @@ SIZE_ALIASES = {
 }
 PLAIN, SMALL = "0123456789", "₀₁₂₃₄₅₆₇₈₉"
 WORD = r"[^\W\d]\w*"
-BARE = rf"\s+(?!{WORD}(?:\s*[=:]|\s+-?\d))"  # a space that is no end of a word that stands alone
+VALUE_SPACE = (
+    rf"\s+(?!{WORD}(?:\s*[=:]|\s+-?\d))"  # a space that is no end of a word that stands alone
+)
 SIZE_PATTERN = re.compile(
-    rf"({WORD})(?:\s*[=:]\s*|{BARE})(-?\d{{1,3}}(?:,\d{{3}})+(?!\d)|[^\s,;=:]+)"
+    rf"({WORD})(?:\s*[=:]\s*|{VALUE_SPACE})(-?\d{{1,3}}(?:,\d{{3}})+(?!\d)|[^\s,;=:]+)"
 )
 
 
@@ -48,7 +50,7 @@ def current(entry: Entry) -> dict[str, int]:
 
     A missing value becomes the default, an illegal one the nearest legal one.
     """
-    found = entry.within(asked := {knob.name: _value(knob) for knob in entry.knobs})
+    found = entry.with_clamped_indexes(asked := {knob.name: _value(knob) for knob in entry.knobs})
     set_values({name: n for name, n in found.items() if n != asked[name]})
     return found
 

@@ -17,8 +17,10 @@ LONGEST = 120_000  # the greatest number of letters in a text
 def compress_text(text: str) -> str:
     """Returns the form of a text in a link; empty if it is too long.
 
-    >>> compress_text("a b -> b a"), unpacked(compress_text("layer " * 900)) == "layer " * 900
-    ('a b -> b a', True)
+    >>> compress_text("a b -> b a")
+    'a b -> b a'
+    >>> decompress_text(compress_text("layer " * 900)) == "layer " * 900
+    True
     """
     small = zlib.compress(text.encode("utf-8", "replace"), 9)
     short = MARK + urlsafe_b64encode(small).decode().rstrip("=")
@@ -27,10 +29,10 @@ def compress_text(text: str) -> str:
     return found if len(quote(found)) <= LINK else ""
 
 
-def unpacked(said: str) -> str | None:
+def decompress_text(said: str) -> str | None:
     """Returns the text that a part of a link stands for; None if it is invalid or too long.
 
-    >>> unpacked("z.AAAA") is None, unpacked("b i d, b j d -> b i j")
+    >>> decompress_text("z.AAAA") is None, decompress_text("b i d, b j d -> b i j")
     (True, 'b i d, b j d -> b i j')
     """
     if not said.startswith(MARK):
@@ -54,7 +56,7 @@ Value = str | int | bool
 class LinkParameter:
     """A session key: its default, its allowed values, if limited, and its greatest length.
 
-    Pages share the values of keys with the same ``meaning``; a long text may be ``packed``
+    Pages share the values of keys with the same ``meaning``; a long text may be ``is_compressed``
     (compressed).
     """
 
@@ -62,7 +64,7 @@ class LinkParameter:
     choices: tuple[str, ...] = ()
     meaning: str = ""
     max_length: int = 100
-    packed: bool = False
+    is_compressed: bool = False
 
     def read(self, text: str) -> Value | None:
         """Returns the value that a text stands for, or None if it is not valid.
@@ -72,8 +74,8 @@ class LinkParameter:
         """
         if isinstance(self.default, bool):
             return {"true": True, "1": True, "false": False, "0": False}.get(text.lower())
-        if self.packed:
-            return unpacked(text)
+        if self.is_compressed:
+            return decompress_text(text)
         if self.default == "0" and not (text.isdecimal() and len(text) < 10):
             return None
         if isinstance(self.default, int):

@@ -30,7 +30,7 @@ BLOCK = re.compile(r"[fs]\d+")  # a block, or a stack of equal layers
 NOTE = re.compile(r"(?:save|load)-(v\d+)~?")  # a memory note
 
 
-def selected(circuit: Circuit) -> str:
+def selected_id(circuit: Circuit) -> str:
     """Returns the selected id if this circuit has it, else an empty text."""
     wanted = str(st.session_state.get(SELECTED_KEY, ""))
     return wanted if wanted in selectable_ids(circuit) else ""
@@ -57,7 +57,7 @@ def known_axes(circuit: Circuit, entry: Entry, text: str) -> str:
     'h,q,,k'
     """
     names = {axis.name for axis in circuit.axes}
-    wanted = (entry.renamed.get(name, name) for name in text.split(",")[:MAX_LOCKED_AXES])
+    wanted = (entry.renamed_axes.get(name, name) for name in text.split(",")[:MAX_LOCKED_AXES])
     return ",".join(name if name in names else "" for name in wanted).rstrip(",")
 
 

@@ -19,7 +19,7 @@ import streamlit as st
 from ncd.app.parts import html_panel
 from ncd.app.parts.html_panel import read_static
 from ncd.app.scene import url
-from ncd.app.scene.own_entry import CUSTOM_PAGE, SERVED
+from ncd.app.scene.own_entry import CUSTOM_PAGE, SERVED_MODULES
 from ncd.app.scene.scene import Scene
 from ncd.app.state import hide_sizes, selection
 from ncd.app.state.cache import cached
@@ -82,7 +82,7 @@ def leave() -> None:
 @cache
 def _titles() -> dict[str, str]:
     """Returns the titles of all pages, by their names."""
-    return {name: entry.title for name, entry in (CATALOGUE | SERVED).items()} | {
+    return {name: entry.title for name, entry in (CATALOGUE | SERVED_MODULES).items()} | {
         CUSTOM_PAGE: "Yours"
     }
 
@@ -90,7 +90,7 @@ def _titles() -> dict[str, str]:
 # --- A question of a lesson below the diagram: several answers, one of them right
 
 KEY = "prediction"
-CHOSEN = "predicted"  # a session key: the question that was answered, and with what
+PREDICTION_KEY = "predicted"  # a session key: the question that was answered, and with what
 SHOW = "show"  # in place of an answer: nobody has guessed
 SHOWS = f'<button type="button" class="show" data-pick="{SHOW}">Show the answer</button>'
 CSS = read_static("teach/prediction.css")
@@ -99,13 +99,13 @@ CSS = read_static("teach/prediction.css")
 def with_question(scene: Scene) -> Scene:
     """Returns the scene with what is asked for selected, and hidden if its shape is asked for."""
     found = current_question(scene)
-    if found is None or not found.about:
+    if found is None or not found.subject_id:
         return scene
-    chosen = replace(scene.with_selection(found.about), about=found.about)
-    if _chosen(scene) or not found.hides:
+    chosen = replace(scene.with_selection(found.subject_id), subject_id=found.subject_id)
+    if _chosen_answer(scene) or not found.hides:
         return chosen
-    others = frozenset(scene.circuit.values) - {found.about}
-    return replace(chosen, hidden_sizes=HiddenSizes(found.about, others))
+    others = frozenset(scene.circuit.values) - {found.subject_id}
+    return replace(chosen, hidden_sizes=HiddenSizes(found.subject_id, others))
 
 
 def current_question(scene: Scene) -> Question | None:
@@ -131,14 +131,14 @@ def _identity() -> tuple[str, str]:
 
 def _choose(answer: str) -> None:
     """Keeps the first answer to a question; a callback."""
-    kept = st.session_state.get(CHOSEN)
+    kept = st.session_state.get(PREDICTION_KEY)
     if not (kept and kept[0] == _identity()):
-        st.session_state[CHOSEN] = _identity(), answer[:20]
+        st.session_state[PREDICTION_KEY] = _identity(), answer[:20]
 
 
-def _chosen(scene: Scene) -> str:
+def _chosen_answer(scene: Scene) -> str:
     """Returns the answer that was given to the question of the link, or an empty text."""
-    kept = st.session_state.get(CHOSEN)
+    kept = st.session_state.get(PREDICTION_KEY)
     return str(kept[1]) if kept and kept[0] == _identity() else ""
 
 
@@ -149,7 +149,7 @@ def show_question(scene: Scene) -> None:
         return
     with st.container(key="prediction-box"):
         html_panel.render(
-            f"<style>{CSS}</style>{_html(found, _chosen(scene))}", KEY, on_pick=_choose
+            f"<style>{CSS}</style>{_html(found, _chosen_answer(scene))}", KEY, on_pick=_choose
         )
 
 
@@ -165,12 +165,12 @@ def _html(found: Question, chosen: str) -> str:
 
 def _room(found: Question) -> str:
     """Returns the room of the answer: a text about as long, which says nothing of it."""
-    words = -(-len(f"{_verdict(found, '')} {found.why}") // 5)
+    words = -(-len(f"{_verdict(found, '')} {found.explanation}") // 5)
     return f'<p class="room" aria-hidden="true">{"nnnn " * words}</p>'
 
 
 def _verdict_html(found: Question, chosen: str) -> str:
-    return f'<p role="status">{_verdict(found, chosen)} {markup.text(found.why)}</p>'
+    return f'<p role="status">{_verdict(found, chosen)} {markup.text(found.explanation)}</p>'
 
 
 def _answer(found: Question, n: int, chosen: str) -> str:
@@ -184,7 +184,7 @@ def _answer(found: Question, n: int, chosen: str) -> str:
 
 def _words(answer: Answer) -> str:
     if isinstance(answer, Array):
-        return markup.sized(hide_sizes.plain(answer))
+        return markup.axes_with_sizes(hide_sizes.without_size_labels(answer))
     return markup.axis(answer) if isinstance(answer, Axis) else markup.text(answer)
 
 

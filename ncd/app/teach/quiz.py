@@ -27,7 +27,7 @@ from ncd.language.axes import Axis
 from ncd.language.torch_code import Arg
 from ncd.site import markup, source_listing
 from ncd.site.markup import DIAGRAM_CSS, GRADING_JS, HIGHLIGHT_JS, PANEL_CSS
-from ncd.site.quiz_facts import axis_facts, computed_axes, plain, taken_axes
+from ncd.site.quiz_facts import axis_facts, computed_axes, taken_axes, without_size_labels
 from ncd.write.torch_source.source_file import lines
 
 # --- The questions of a quiz: which arrays it can ask for
@@ -88,7 +88,7 @@ def _only_passes_on(cell: Cell) -> bool:
 
 def locked_panel(title: str) -> Panel:
     """Returns a panel during a quiz: source or shapes without sizes, else why it is closed."""
-    covered = {"Source": _source, "Shapes": _shapes}.get(title, _locked)
+    covered = {"Source": _source, "Shapes": _shapes}.get(title, _locked_html)
 
     def show(scene: Scene) -> None:
         assert scene.hidden_sizes is not None
@@ -103,7 +103,7 @@ def _end() -> None:
     reveal()
 
 
-def _locked(scene: Scene) -> str:
+def _locked_html(scene: Scene) -> str:
     return (
         "<p>This panel tells sizes, so it is closed while they are asked for.</p>"
         '<p><button type="button" class="plain" data-pick="end">Show them</button></p>'
@@ -130,7 +130,7 @@ def _shapes(scene: Scene) -> str:
 
 def _row(cell: Cell, scene: Scene, hiding: HiddenSizes) -> str:
     ins, outs = (
-        markup.listed(_known(value, scene, hiding) for value in values)
+        markup.array_list(_shape_or_question(value, scene, hiding) for value in values)
         for values in (cell.inputs, cell.outputs)
     )
     return (
@@ -140,11 +140,11 @@ def _row(cell: Cell, scene: Scene, hiding: HiddenSizes) -> str:
     )
 
 
-def _known(value: Value, scene: Scene, hiding: HiddenSizes) -> str:
+def _shape_or_question(value: Value, scene: Scene, hiding: HiddenSizes) -> str:
     given = value.id != hiding.hidden and is_given(scene.circuit, value)
-    if not (given or value.id in hiding.answered):
-        return hide_sizes.ASKED
-    return markup.sized(value.array)
+    if not (given or value.id in hiding.answered_arrays):
+        return hide_sizes.QUESTION_MARK
+    return markup.axes_with_sizes(value.array)
 
 
 # --- The quiz of every page asks for the shapes of arrays
@@ -165,13 +165,13 @@ _quiz = st.components.v2.component(
 class Round:
     """The questions and answers of a session on one page.
 
-    ``done`` is the outcome for each array with its sizes, so that another size is another
+    ``outcomes`` is the outcome for each array with its sizes, so that another size is another
     question. ``pending_action`` is an action of the visitor that no run has handled yet.
     """
 
     page: str
-    asked: str = ""
-    done: dict[str, str] = field(default_factory=dict)
+    asked_array: str = ""
+    outcomes: dict[str, str] = field(default_factory=dict)
     pending_action: str = ""
 
 
@@ -185,17 +185,20 @@ def with_question(scene: Scene) -> Scene:
     if not is_on():
         return scene
     found, circuit = _round(scene.entry.name), scene.circuit
-    asked = array_of(circuit, scene.selected) or found.asked
+    asked = array_of(circuit, scene.selected_id) or found.asked_array
     if asked not in askable_arrays(circuit):
-        asked = _next(scene, found, "")
-    found.asked = asked
+        asked = _next_array(scene, found, "")
+    found.asked_array = asked
     if asked:
         _handle(scene, found)
-    st.session_state[selection.SELECTED_KEY] = found.asked
+    st.session_state[selection.SELECTED_KEY] = found.asked_array
     values = circuit.values.values()
-    known = frozenset(value.id for value in values if _key(value) in found.done)
+    known = frozenset(value.id for value in values if _key(value) in found.outcomes)
     return replace(
-        scene, selected=found.asked, hidden_sizes=HiddenSizes(found.asked, known), about=found.asked
+        scene,
+        selected_id=found.asked_array,
+        hidden_sizes=HiddenSizes(found.asked_array, known),
+        subject_id=found.asked_array,
     )
 
 
@@ -210,7 +213,7 @@ def _key(value: Value) -> str:
     return f"{value.id} {value.array.spec}"
 
 
-def _next(scene: Scene, found: Round, after: str) -> str:
+def _next_array(scene: Scene, found: Round, after: str) -> str:
     """Returns the next unanswered array in sight, beginning after ``after``."""
     circuit = scene.circuit
     every = [id for id in askable_arrays(circuit) if id in visible_arrays(scene)] or list(
@@ -218,7 +221,7 @@ def _next(scene: Scene, found: Round, after: str) -> str:
     )
     at = every.index(after) + 1 if after in every else 0
     turned = [*every[at:], *every[:at]]
-    left = (id for id in turned if _key(circuit.values[id]) not in found.done)
+    left = (id for id in turned if _key(circuit.values[id]) not in found.outcomes)
     return next(left, after or next(iter(turned), ""))
 
 
@@ -229,22 +232,22 @@ def _handle(scene: Scene, found: Round) -> None:
     """Handles the visitor's action since the last run."""
     act, found.pending_action = found.pending_action, ""
     if act in (RIGHT, LATER):
-        found.done.setdefault(_key(scene.circuit.values[found.asked]), act)
+        found.outcomes.setdefault(_key(scene.circuit.values[found.asked_array]), act)
     elif act == "show":
-        found.done.setdefault(_key(scene.circuit.values[found.asked]), SHOWN)
+        found.outcomes.setdefault(_key(scene.circuit.values[found.asked_array]), SHOWN)
     elif act == "next":
-        found.asked = _next(scene, found, found.asked)
+        found.asked_array = _next_array(scene, found, found.asked_array)
     elif act == "again":
-        found.done.clear()
-        found.asked = _next(scene, found, "")
+        found.outcomes.clear()
+        found.asked_array = _next_array(scene, found, "")
 
 
 def facts(scene: Scene, value: Value) -> dict[str, Any]:
     """Returns what ``grading.js`` needs to grade an answer about an array."""
     circuit = scene.circuit
-    known = [axis for v in circuit.values.values() for axis in plain(v.array)]
+    known = [axis for v in circuit.values.values() for axis in without_size_labels(v.array)]
     return {
-        "wanted": [axis_facts(axis) for axis in plain(value.array)],
+        "wanted": [axis_facts(axis) for axis in without_size_labels(value.array)],
         "known": list(dict.fromkeys(map(axis_facts, known))),
         "found": sorted(computed_axes(circuit, scene.settings)),
         "taken": taken_axes(circuit, value.id),
@@ -260,12 +263,12 @@ def show(scene: Scene) -> None:
     if scene.hidden_sizes is None or not is_on():  # a lesson's question hides an array too
         return
     found = _round(scene.entry.name)
-    value = scene.circuit.values.get(found.asked)
-    done = found.done.get(_key(value), "") if value else ""
+    value = scene.circuit.values.get(found.asked_array)
+    done = found.outcomes.get(_key(value), "") if value else ""
     _quiz(
         key=KEY,
         data={
-            "asked": found.asked,
+            "asked": found.asked_array,
             "ask": _question(scene.circuit, value) if value else "No array here has its sizes.",
             "said": _solution(scene.circuit, value, done) if value and done else "",
             "key": _key(value) if value else "",
@@ -301,7 +304,7 @@ def _question(circuit: Circuit, value: Value) -> str:
 
 def _solution(circuit: Circuit, value: Value, done: str) -> str:
     """Returns the shape, and what the op before it does."""
-    shape = markup.sized(value.array) if value.array else "a number, without axes"
+    shape = markup.axes_with_sizes(value.array) if value.array else "a number, without axes"
     maker = circuit.producers.get(value.id)
     how = f'<span class="muted">{markup.text(maker.description)}</span>' if maker else ""
     sign = "It is" if done == SHOWN else '<span class="tick">✓</span>'
@@ -316,7 +319,7 @@ def _chips(scene: Scene) -> str:
     axes: dict[str, Axis] = {}
     for value in circuit.values.values():
         if value.id in seen or value in circuit.inputs:
-            for axis in (a for a in plain(value.array) if a.size is not None):
+            for axis in (a for a in without_size_labels(value.array) if a.size is not None):
                 axes.setdefault(axis.display_name, axis)
                 alike.setdefault(axis.display_name, set()).add(axis.size_text)
     return "".join(
@@ -334,7 +337,7 @@ def _chip(axis: Axis, hidden: bool) -> str:
 
 
 def _score(found: Round) -> str:
-    ends = list(found.done.values())
+    ends = list(found.outcomes.values())
     if not ends:
         return ""
     shown = f", {ends.count(SHOWN)} shown" if SHOWN in ends else ""

@@ -85,7 +85,7 @@ def reading_order(drawing: DrawingData) -> list[DrawnWire | DrawnGlyph]:
             start = item.path[0].a if item.path else Point(*drawing.box[:2])
         else:
             start = Point(item.hit_box.x0 + 0.5, item.hit_box.y0)
-        return _near(start)
+        return _point_key(start)
 
     return sorted([*drawing.wires, *drawing.glyphs], key=key)
 
@@ -94,10 +94,10 @@ def wire_ends(drawing: DrawingData) -> Ends:
     """Returns the ends of wires, if the drawing has double wires, which may continue there."""
     if not any(wire.double for wire in drawing.wires):
         return frozenset()
-    return frozenset([_near(wire.path[-1].d) for wire in drawing.wires if wire.path])
+    return frozenset([_point_key(wire.path[-1].d) for wire in drawing.wires if wire.path])
 
 
-def _near(point: Point) -> tuple[int, int]:
+def _point_key(point: Point) -> tuple[int, int]:
     """Returns a key that is equal for points that differ by rounding errors only.
 
     The key counts half steps of a grid, and no coordinate of three decimals lies between two.
@@ -111,7 +111,7 @@ def double_wire_paths(wire: DrawnWire, ends: Ends) -> tuple[Path, Path]:
     Where the wire continues another, both start slightly earlier so that no seam is visible.
     """
     first = wire.path[0]
-    if _near(first.a) not in ends:
+    if _point_key(first.a) not in ends:
         return wire.path, wire.path
     x, y = first.b.x - first.a.x, first.b.y - first.a.y
     long = max(hypot(x, y), 1e-6)
@@ -170,7 +170,7 @@ def _item(item: Item, soft: bool = False) -> Stroke | Dot | Text:
 # --- Paths and numbers in SVG syntax, as short as possible
 
 PLACES = 100  # coordinates are whole hundredths, so that relative steps add up exactly
-_AFTER = ["", *(f".{rest:02d}".rstrip("0") for rest in range(1, PLACES))]  # the decimals
+_DECIMALS = ["", *(f".{rest:02d}".rstrip("0") for rest in range(1, PLACES))]  # the decimals
 
 
 def number(value: float) -> str:
@@ -179,20 +179,20 @@ def number(value: float) -> str:
     >>> number(1.0), number(2.346), number(-0.25), number(-0.001)
     ('1', '2.35', '-.25', '0')
     """
-    return _short(round(value * PLACES))
+    return _short_number(round(value * PLACES))
 
 
 @lru_cache(maxsize=1 << 15)
-def _short(hundredths: int) -> str:
+def _short_number(hundredths: int) -> str:
     whole, rest = divmod(abs(hundredths), PLACES)
     before = whole if whole or not rest else ""
-    return f"-{before}{_AFTER[rest]}" if hundredths < 0 else f"{before}{_AFTER[rest]}"
+    return f"-{before}{_DECIMALS[rest]}" if hundredths < 0 else f"{before}{_DECIMALS[rest]}"
 
 
 @lru_cache(maxsize=1 << 15)
-def _next(hundredths: int) -> str:
+def _following_number(hundredths: int) -> str:
     """Returns a number that follows another; a minus sign needs no space before it."""
-    return _short(hundredths) if hundredths < 0 else f" {_short(hundredths)}"
+    return _short_number(hundredths) if hundredths < 0 else f" {_short_number(hundredths)}"
 
 
 def commands(path: Path, closed: bool = False) -> str:
@@ -211,19 +211,19 @@ def commands(path: Path, closed: bool = False) -> str:
         a, b, c, d = curve
         if a != end and (not found or _hundredths(a) != pen):
             start = pen = _hundredths(a)
-            found.append(f"M{_short(pen[0])}{_next(pen[1])}")
+            found.append(f"M{_short_number(pen[0])}{_following_number(pen[1])}")
             letter = ""
         (x, y), pen, end = pen, _hundredths(d), d
         dx, dy = pen[0] - x, pen[1] - y
         if not is_flat(curve):
             (bx, by), (cx, cy) = _hundredths(b), _hundredths(c)
-            controls = f"{_short(bx - x)}{_next(by - y)}{_next(cx - x)}{_next(cy - y)}"
-            found.append(f"c{controls}{_next(dx)}{_next(dy)}")
+            rest = (by - y, cx - x, cy - y, dx, dy)
+            found.append(f"c{_short_number(bx - x)}{''.join(map(_following_number, rest))}")
             letter = ""
         elif closed and pen == start and curve is path[-1]:
             break  # z draws this piece
         elif dx and dy:
-            found.append(f"l{_short(dx)}{_next(dy)}")
+            found.append(f"l{_short_number(dx)}{_following_number(dy)}")
             letter = ""
         elif dx or dy:
             goes, by = ("h", dx) if dx else ("v", dy)
@@ -231,7 +231,7 @@ def commands(path: Path, closed: bool = False) -> str:
                 by += way
                 found.pop()
             letter, way = goes, by
-            found.append(f"{letter}{_short(way)}")
+            found.append(f"{letter}{_short_number(way)}")
     return "".join(found) + "z" * closed
 
 
@@ -242,7 +242,9 @@ def rectangle(box: Rectangle) -> str:
     'M1 2h3v4.5h-3z'
     """
     x0, y0, x1, y1 = (round(side * PLACES) for side in box)
-    return f"M{_short(x0)}{_next(y0)}h{_short(x1 - x0)}v{_short(y1 - y0)}h{_short(x0 - x1)}z"
+    width, height = x1 - x0, y1 - y0
+    start = f"M{_short_number(x0)}{_following_number(y0)}"
+    return f"{start}h{_short_number(width)}v{_short_number(height)}h{_short_number(-width)}z"
 
 
 def _hundredths(point: tuple[float, float]) -> tuple[int, int]:

@@ -173,7 +173,9 @@ class _Page:
 # --- Writes a drawing as PNG, within a limit of pixels
 
 LARGEST = 100e6  # pixels, four bytes each
-SHADED = 25e6  # pixels times fences; a soft shadow costs a third of a second for each million
+MAX_SHADOW_PIXELS = (
+    25e6  # pixels times fences; a soft shadow costs a third of a second for each million
+)
 UNITS = 96  # drawing units in an inch, as CSS has it
 RENDER = """
 import json, sys, resvg_py
@@ -187,8 +189,8 @@ def png(drawing: DrawingData, scale: float) -> bytes:
     Where soft shadows would take long, fences have thin borders instead.
     """
     pixels = _pixels(drawing, scale)
-    shadows = pixels * sum(not fence.brackets for fence in drawing.fences) <= SHADED
-    made = _rendered(
+    shadows = pixels * sum(not fence.brackets for fence in drawing.fences) <= MAX_SHADOW_PIXELS
+    made = _run_resvg(
         svg_string=write(drawing, fonts=False, shadows=shadows),
         skip_system_fonts=True,
         font_files=[str(path) for path in font_files()],
@@ -200,7 +202,7 @@ def png(drawing: DrawingData, scale: float) -> bytes:
     return png_chunks.with_text(made, "Title", drawing.title)
 
 
-def _rendered(**asked: object) -> bytes:
+def _run_resvg(**asked: object) -> bytes:
     """Runs resvg in a process of its own; in this one it would block all other threads."""
     command, given = [sys.executable, "-c", RENDER], json.dumps(asked).encode()
     return subprocess.run(command, input=given, stdout=subprocess.PIPE, check=True).stdout

@@ -47,7 +47,7 @@ from ncd.drawing.elements.primitives import (
 
 # --- The style rules of drawings as SVG, and the soft shadow of coloured shapes
 
-PLAIN = Face(ROMAN, "italic")  # the default face, as most names are in italics
+DEFAULT_FACE = Face(ROMAN, "italic")  # the default face, as most names are in italics
 FACES = {
     Face(ROMAN): "r",
     Face(ROMAN, weight=700): "b",
@@ -77,8 +77,8 @@ def rules(double: bool, used: frozenset[Face]) -> str:
         rules[".double .gap"] = f"stroke-width:{number(inner)}"
     for face, name in FACES.items():
         if face in used:
-            family = "" if face.family == PLAIN.family else f";font-family:{face.family}"
-            weight = "" if face.weight == PLAIN.weight else f";font-weight:{face.weight}"
+            family = "" if face.family == DEFAULT_FACE.family else f";font-family:{face.family}"
+            weight = "" if face.weight == DEFAULT_FACE.weight else f";font-weight:{face.weight}"
             rules[f".{name}"] = f"font-style:{face.style}{weight}{family}"
     return "".join(f".circuit {where}{{{what}}}" for where, what in rules.items())
 
@@ -104,15 +104,17 @@ def visible(texts: Iterable[Text]) -> str:
 
 
 @lru_cache(maxsize=4096)
-def named(shown: str, words: str) -> str:
+def accessible_name(shown: str, words: str) -> str:
     """Returns the name of a part, which begins with the text that stands there.
 
     Who steers a page by voice says what they see. Signs alone, such as +, cannot be said.
 
-    >>> named("L V", "learned linear map V, m to k h")
+    >>> accessible_name("L V", "learned linear map V, m to k h")
     'L V: learned linear map V, m to k h'
-    >>> named("Block ( 2 , N )", "Block (2, N), folded"), named("+", "sum of two arrays (m)")
-    ('Block ( 2 , N ), folded', 'sum of two arrays (m)')
+    >>> accessible_name("Block ( 2 , N )", "Block (2, N), folded")
+    'Block ( 2 , N ), folded'
+    >>> accessible_name("+", "sum of two arrays (m)")
+    'sum of two arrays (m)'
     """
     spoken = WORD.findall(shown)
     if not spoken:
@@ -126,7 +128,7 @@ def named(shown: str, words: str) -> str:
 BUTTON = 'tabindex="0" role="button"'
 BRIEF = 60  # the longest text that is cached, in letters
 END = "</svg>"
-AGAIN = ' aria-hidden="true"'  # of a label that is read with its wire
+ARIA_HIDDEN = ' aria-hidden="true"'  # of a label that is read with its wire
 Paint = Callable[[str], str]
 Naming = Callable[[str, str], str]
 
@@ -136,7 +138,7 @@ def write(
     fonts: bool,
     shadows: bool = True,
     paint: Paint | None = None,
-    naming: Naming = named,
+    naming: Naming = accessible_name,
 ) -> str:
     """Returns the SVG text of a drawing; without ``shadows`` fences have thin borders instead.
 
@@ -190,7 +192,7 @@ class _SvgWriter:
             # letters where they were measured: a browser may round their widths to whole pixels
             f'role="group" text-rendering="geometricPrecision" '
             f'color="{self.paint("ink")}" fill="currentColor" '
-            f'font-family="{PLAIN.family}" font-style="{PLAIN.style}" '
+            f'font-family="{DEFAULT_FACE.family}" font-style="{DEFAULT_FACE.style}" '
             f'font-size="{number(style.NAME)}" stroke-width="{number(style.OUTLINE)}">'
             f"<title>{text(drawing.title)}</title><desc>{text(drawing.description)}</desc>"
         )
@@ -232,10 +234,11 @@ class _SvgWriter:
         labels = self.named.pop((wire.array, wire.axis), [])
         first, again = labels[:1], labels[1:]
         return (
-            f'<g class="{"wire double" if wire.double else "wire"}" {_of(wire.axis, wire.array)} '
+            f'<g class="{"wire double" if wire.double else "wire"}" '
+            f"{_wire_attributes(wire.axis, wire.array)} "
             f'{BUTTON}>{self.title(first, wire.description)}<path d="{commands(ink)}"/>'
             f"{gap}{''.join(map(self.text, first))}</g>"
-            f"{''.join(self.label(label, wire.description, AGAIN) for label in again)}"
+            f"{''.join(self.label(label, wire.description, ARIA_HIDDEN) for label in again)}"
         )
 
     def glyph(self, glyph: DrawnGlyph) -> str:
@@ -263,7 +266,7 @@ class _SvgWriter:
     def label(self, label: Text, words: str = "", more: str = "") -> str:
         """Returns the label of a wire, in a group that is highlighted with it."""
         title = self.title([label], words) if words else f"<title>{text(label.label.words)}</title>"
-        of = _of(label.axis, label.array)
+        of = _wire_attributes(label.axis, label.array)
         return f'<g class="label" {of}{more}>{title}{self.text(label)}</g>'
 
     def title(self, texts: Iterable[Text], words: str) -> str:
@@ -334,7 +337,9 @@ def thumbnail_group(drawn: DrawnThumbnail) -> str:
     name = f"<title>{text(drawn.thumbnail.description)}</title>"
     frame = f'<rect class="hit" fill="none" {_sides(drawn.box)}/>'
     look = 'class="thumbnail" style="image-rendering:pixelated"'
-    return f"<g {look} {_of('', drawn.array)} {BUTTON}>{name}{frame}{pictures}{marks}</g>"
+    return (
+        f"<g {look} {_wire_attributes('', drawn.array)} {BUTTON}>{name}{frame}{pictures}{marks}</g>"
+    )
 
 
 def text(plain: str) -> str:
@@ -356,7 +361,7 @@ def printable(text: str) -> str:
     return "".join(char for char in text if char.isprintable() or char in "\n\t")
 
 
-def _of(axis: str, array: str) -> str:
+def _wire_attributes(axis: str, array: str) -> str:
     """Returns what a wire is of; in a quiz the axis that is asked for has no name."""
     if not axis or not array:
         return f'data-array="{text(array)}"' if array else f'data-axis="{text(axis)}"' * bool(axis)
@@ -402,7 +407,7 @@ class SvgTemplate:
     wires: tuple[Spot, ...]
     ops: tuple[int | None, ...]
     pieces: dict[bool, list[str]] = field(default_factory=dict)
-    shown: dict[int, str] = field(default_factory=dict)  # what stands at each gap
+    gap_texts: dict[int, str] = field(default_factory=dict)  # what stands at each gap
 
     @property
     def parts(self) -> int:
@@ -424,10 +429,12 @@ def svg(drawing: DrawingData, fonts: bool) -> str:
         return write(drawing, fonts)
     pieces = pattern.pieces.get(fonts)
     if pieces is None:
-        pieces = pattern.pieces[fonts] = _pieces(drawing, fonts, pattern.shown)
+        pieces = pattern.pieces[fonts] = _pieces(drawing, fonts, pattern.gap_texts)
     if not pieces:
         return write(drawing, fonts)
-    words = [named(pattern.shown.get(n, ""), own) for n, own in enumerate(_words(drawing))]
+    words = [
+        accessible_name(pattern.gap_texts.get(n, ""), own) for n, own in enumerate(_words(drawing))
+    ]
     filled = list(pieces)
     filled[1::2] = [text(words[int(n)]) for n in pieces[1::2]]
     return "".join([*filled, *map(thumbnail_group, drawing.thumbnails), END])
@@ -451,7 +458,7 @@ def _pieces(drawing: DrawingData, fonts: bool, shown: dict[int, str]) -> list[st
     def naming(visible: str, words: str) -> str:
         gap = GAP.match(words)
         if gap is None:
-            return named(visible, words)
+            return accessible_name(visible, words)
         written[int(gap[1])] += 1
         shown[int(gap[1])] = visible
         return words

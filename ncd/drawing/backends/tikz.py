@@ -34,14 +34,14 @@ SIGNS = {
     "⟩": r"\rangle", "¬": r"\neg", "∧": r"\wedge", "∨": r"\vee", "\\": r"\backslash",
     "~": r"\sim", "^": r"\wedge", "'": "{'}", ":": "{:}",
 }  # fmt: skip
-SMALL = {
+SMALL_LETTERS = {
     *("alpha", "beta", "gamma", "delta", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu"),
     *("nu", "xi", "pi", "rho", "sigma", "tau", "upsilon", "chi", "psi", "omega"),
 }
 CAPITALS = {"Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Phi", "Psi", "Omega"}
-ESCAPED = frozenset("#$%&_{}")
+ESCAPED_CHARACTERS = frozenset("#$%&_{}")
 SPECIAL = {
-    **{char: f"\\{char}" for char in sorted(ESCAPED)},
+    **{char: f"\\{char}" for char in sorted(ESCAPED_CHARACTERS)},
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
@@ -55,7 +55,7 @@ SPECIAL = {
     "–": "--",
     "—": "---",
 }  # fmt: skip
-UNKNOWN = "?"
+UNKNOWN_SIGN = "?"
 
 
 def latex(label: Label) -> str:
@@ -67,7 +67,7 @@ def latex(label: Label) -> str:
     >>> latex(sans("100% of $n_b$"))
     '\\textsf{100\\% of $n_{b}$}'
     """
-    typed = label.typed
+    typed = label.source
     if typed.font_style == "math":
         return f"${_atoms(lead(parse(typed.text), typed.bold, typed.bar))}$"
     parts = typed.text.split("$") if typed.text.count("$") % 2 == 0 else [typed.text]
@@ -95,7 +95,7 @@ def _letter(char: str) -> str:
     if "À" <= char <= "ž" and char.isalpha():
         return char
     sign = _sign(char)
-    return UNKNOWN if sign is None else f"${sign}$"
+    return UNKNOWN_SIGN if sign is None else f"${sign}$"
 
 
 def _sign(char: str) -> str | None:
@@ -106,7 +106,7 @@ def _sign(char: str) -> str | None:
     if name.startswith("GREEK "):
         word = name.rpartition(" ")[2].replace("LAMDA", "LAMBDA")
         word = word.capitalize() if "CAPITAL" in name else word.lower()
-        return f"\\{word}" if word in SMALL | CAPITALS else None
+        return f"\\{word}" if word in SMALL_LETTERS | CAPITALS else None
     plain = unicodedata.normalize("NFKC", char)
     if name.startswith(("DOUBLE-STRUCK", "MATHEMATICAL DOUBLE-STRUCK")) and plain.isascii():
         return rf"\mathbb{{{plain}}}" if plain.isalpha() else rf"\mathbf{{{plain}}}"
@@ -132,7 +132,7 @@ def _base(atom: MathAtom) -> str:
         return r"\,"  # as thin as in SVG
     if atom.kind == "sign":
         if text.isascii() and text not in SIGNS:
-            return f"\\{text}" if text in ESCAPED else text
+            return f"\\{text}" if text in ESCAPED_CHARACTERS else text
         sign = _sign(text)
         if sign is None:
             return rf"\text{{{prose(text)}}}" if text else ""
@@ -267,10 +267,10 @@ def _dot(dot: Dot, unit: float) -> str:
 def _text(text: Text, unit: float) -> str:
     """Returns a label at its centre; plain words, as wide as ours, from their start."""
     label, (x, y) = text.label, text.at
-    named = label.typed.font_style != "sans"
+    named = label.source.font_style != "sans"
     place = _point(x + label.width / 2 if named else x, y)
     look = f"text=ncd{text.paint},anchor=base{'' if named else ' west'},"
-    look += f"scale={number(label.typed.size * unit / EM)}"
+    look += f"scale={number(label.source.size * unit / EM)}"
     return rf"\node[{look}] at {place} {{{latex(label)}}};"
 
 

@@ -16,9 +16,9 @@ from typing import NamedTuple, Protocol
 from fontTools.subset import Options, Subsetter
 from fontTools.ttLib import TTFont
 
-from ncd.installation import bundled
+from ncd.installation import package_path
 
-FOLDER = bundled("assets", "fonts")
+FOLDER = package_path("assets", "fonts")
 ROMAN, MATH, SANS = "NCD Roman", "NCD Math", "NCD Sans"
 
 

@@ -52,11 +52,11 @@ _TOKEN = re.compile(
     rf"|(?P<number>{_NUMBER})|(?P<space>\s+)|(?P<script>[_^](?:{_GROUP}|{_BARRED}|{_NAME}|{_NUMBER}|.))|(?P<sign>.)"
 )
 _AROUND_SIGNS = re.compile(rf"\s*([{re.escape(''.join((*OPERATIONS, *RELATIONS, ',')))}])\s*")
-_TYPED = str.maketrans({"-": "−", "*": "∗", "²": "^2", "³": "^3", "\n": " "})
+_TYPED_SIGNS = str.maketrans({"-": "−", "*": "∗", "²": "^2", "³": "^3", "\n": " "})
 
 
 def parse(text: str) -> tuple[MathAtom, ...]:
-    plain = "".join(map(_decompose, _HYPHEN.sub("‐", text))).translate(_TYPED)
+    plain = "".join(map(_decompose, _HYPHEN.sub("‐", text))).translate(_TYPED_SIGNS)
     return _atoms(_AROUND_SIGNS.sub(r"\1", plain).strip())
 
 
@@ -180,7 +180,7 @@ class Label:
     ascent: float
     descent: float
     words: str
-    typed: LabelSource = field(default=LabelSource(""), compare=False)
+    source: LabelSource = field(default=LabelSource(""), compare=False)
 
     @lazy_property
     def size(self) -> float:

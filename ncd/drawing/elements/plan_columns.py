@@ -90,7 +90,7 @@ class PlanItem:
         return taken, given
 
     @lazy_property
-    def before(self) -> Mapping[int, int]:
+    def continued_inputs(self) -> Mapping[int, int]:
         """The input port that each output wire continues."""
         return {o: i for i, o in self.glyph.through}
 
@@ -126,12 +126,12 @@ class Plan:
     upward: bool
 
     @lazy_property
-    def _drawn(self) -> dict[str, tuple[Port, ...]]:
+    def _wires_by_array(self) -> dict[str, tuple[Port, ...]]:
         return {v.id: ports(v, self.upward) for state in self.states for v in state}
 
-    def drawn(self, value: Value) -> tuple[Port, ...]:
+    def array_wires(self, value: Value) -> tuple[Port, ...]:
         """Returns the wires of an array from top to bottom."""
-        return self._drawn[value.id]
+        return self._wires_by_array[value.id]
 
     def is_panel(self, frame: Region) -> bool:
         """Returns whether a frame is the outermost fence and holds every array."""
@@ -142,7 +142,7 @@ class Plan:
 
     def places(self, value: Value) -> tuple[Port, ...]:
         """Returns the wires of an array, or the place of an array without axes."""
-        return self._drawn[value.id] or ((value.id, SCALAR),)
+        return self._wires_by_array[value.id] or ((value.id, SCALAR),)
 
     @lazy_property
     def consumers(self) -> tuple[Mapping[str, PlanItem], ...]:
@@ -155,7 +155,7 @@ class Plan:
         return tuple({v.id: unit for unit in step for v in unit.outputs} for step in self.steps)
 
     @lazy_property
-    def around(self) -> tuple[Mapping[str, tuple[Region, ...]], ...]:
+    def enclosing_frames(self) -> tuple[Mapping[str, tuple[Region, ...]], ...]:
         """For each state, the frames around each array, the outermost first."""
         found: list[dict[str, tuple[Region, ...]]] = [{} for _ in self.states]
         for frame in self.frames:

@@ -15,7 +15,7 @@ from ncd.drawing.elements.plan_columns import PlanItem
 
 # --- The primitives of a drawing as data: shapes with coordinates and the ids of their parts
 
-_new = tuple.__new__  # makes named tuples in half the time of their constructors
+_new_tuple = tuple.__new__  # makes named tuples in half the time of their constructors
 
 
 class Point(NamedTuple):
@@ -48,7 +48,7 @@ class Rectangle(NamedTuple):
 
     def grown(self, by: float) -> Rectangle:
         x0, y0, x1, y1 = self
-        return _new(Rectangle, (x0 - by, y0 - by, x1 + by, y1 + by))
+        return _new_tuple(Rectangle, (x0 - by, y0 - by, x1 + by, y1 + by))
 
     def meets(self, other: Rectangle, slack: float = 0.0) -> bool:
         """Returns whether two boxes overlap by more than ``slack`` in both directions."""
@@ -56,18 +56,18 @@ class Rectangle(NamedTuple):
         return bool(shared) and min(x1 - x0, y1 - y0) > slack
 
     @staticmethod
-    def around(boxes: Iterable[Rectangle]) -> Rectangle:
+    def union(boxes: Iterable[Rectangle]) -> Rectangle:
         left, top, right, bottom = zip(*boxes, strict=True)
-        return _new(Rectangle, (min(left), min(top), max(right), max(bottom)))
+        return _new_tuple(Rectangle, (min(left), min(top), max(right), max(bottom)))
 
     @staticmethod
-    def of(points: Iterable[Point]) -> Rectangle:
+    def from_points(points: Iterable[Point]) -> Rectangle:
         """Returns the bounding box of points."""
         xs, ys = zip(*points, strict=True)
-        return _new(Rectangle, (min(xs), min(ys), max(xs), max(ys)))
+        return _new_tuple(Rectangle, (min(xs), min(ys), max(xs), max(ys)))
 
     @staticmethod
-    def at(center: Point, radius: float) -> Rectangle:
+    def from_center(center: Point, radius: float) -> Rectangle:
         return Rectangle(*center, *center).grown(radius)
 
 
@@ -79,8 +79,8 @@ class Curve(NamedTuple):
     c: Point
     d: Point
 
-    def at(self, t: float) -> Point:
-        return _new(Point, cubicPointAtT(*self, t))
+    def point_at(self, t: float) -> Point:
+        return _new_tuple(Point, cubicPointAtT(*self, t))
 
     @property
     def is_horizontal(self) -> bool:
@@ -102,7 +102,9 @@ def line(a: Point, b: Point) -> Curve:
     """Returns a straight piece."""
     (x0, y0), (x1, y1) = a, b
     x, y = (x1 - x0) / 3, (y1 - y0) / 3
-    return _new(Curve, (a, _new(Point, (x0 + x, y0 + y)), _new(Point, (x1 - x, y1 - y)), b))
+    return _new_tuple(
+        Curve, (a, _new_tuple(Point, (x0 + x, y0 + y)), _new_tuple(Point, (x1 - x, y1 - y)), b)
+    )
 
 
 def s_curve(a: Point, b: Point) -> Curve:
@@ -113,11 +115,11 @@ def s_curve(a: Point, b: Point) -> Curve:
     return Curve(a, Point(middle, a.y), Point(middle, b.y), b)
 
 
-def straightened(pieces: Iterable[Curve]) -> Path:
+def simplified_path(pieces: Iterable[Curve]) -> Path:
     """Returns a path without empty pieces, consecutive horizontal pieces joined.
 
     >>> a, b, c = Point(0, 1), Point(2, 1), Point(6, 1)
-    >>> straightened([line(a, b), line(b, b), line(b, c)]) == (line(a, c),)
+    >>> simplified_path([line(a, b), line(b, b), line(b, c)]) == (line(a, c),)
     True
     """
     found: list[Curve] = []
@@ -128,19 +130,19 @@ def straightened(pieces: Iterable[Curve]) -> Path:
             continue
         straight = a[1] == b[1] == c[1] == d[1]
         if level and not (straight and level[-1].d == a):
-            found.append(_joined(level))
+            found.append(_level_line(level))
             level = []
         (level if straight else found).append(piece)
-    return (*found, _joined(level)) if level else tuple(found)
+    return (*found, _level_line(level)) if level else tuple(found)
 
 
-def _joined(level: list[Curve]) -> Curve:
+def _level_line(level: list[Curve]) -> Curve:
     return level[0] if len(level) == 1 else line(level[0].a, level[-1].d)
 
 
 def extent(path: Path) -> Rectangle:
     """Returns the bounding box of all points of a path's curves."""
-    return Rectangle.of([point for curve in path for point in curve])
+    return Rectangle.from_points([point for curve in path for point in curve])
 
 
 def polygon(points: list[Point]) -> Path:
@@ -214,7 +216,7 @@ class Text:
     @property
     def box(self) -> Rectangle:
         (x, y), label = self.at, self.label
-        return _new(Rectangle, (x, y - label.ascent, x + label.width, y + label.descent))
+        return _new_tuple(Rectangle, (x, y - label.ascent, x + label.width, y + label.descent))
 
 
 @dataclass(frozen=True)
@@ -264,16 +266,16 @@ class Annotation:
     @property
     def box(self) -> Rectangle:
         """The bounding box of its items."""
-        return Rectangle.around(map(_box, self.items))
+        return Rectangle.union(map(_box, self.items))
 
 
 def _box(item: Outline | Dot | Text) -> Rectangle:
     match item:
         case Outline():
             bounds = (Rectangle(*calcCubicBounds(*curve)) for curve in item.path)
-            return Rectangle.around(bounds).grown(item.stroke / 2)
+            return Rectangle.union(bounds).grown(item.stroke / 2)
         case Dot():
-            return Rectangle.at(item.center, item.radius + item.stroke / 2)
+            return Rectangle.from_center(item.center, item.radius + item.stroke / 2)
     return item.box
 
 
@@ -366,8 +368,8 @@ def ribbon(path: Path, half: float) -> Path:
     >>> [(round(c.a.x), round(c.a.y)) for c in wide]
     [(0, -2), (9, -2), (9, 2), (0, 2)]
     """
-    there = [_beside(curve, half) for curve in path]
-    back = [_beside(curve, -half).reversed for curve in reversed(path)]
+    there = [_parallel_curve(curve, half) for curve in path]
+    back = [_parallel_curve(curve, -half).reversed for curve in reversed(path)]
     found: list[Curve] = []
     for curve in (*there, *back):
         if found and found[-1].d != curve.a:
@@ -376,7 +378,7 @@ def ribbon(path: Path, half: float) -> Path:
     return (*found, line(found[-1].d, found[0].a))
 
 
-def _beside(curve: Curve, way: float) -> Curve:
+def _parallel_curve(curve: Curve, way: float) -> Curve:
     """Returns the parallel curve at a distance to the left."""
     points = []
     for n, p in enumerate(curve):
@@ -405,7 +407,7 @@ def merged_scene(drawings: Sequence[P]) -> P:
     """Returns the parts of several drawings in one; other fields are the first drawing's."""
     return replace(
         drawings[0],
-        box=Rectangle.around(drawing.box for drawing in drawings),
+        box=Rectangle.union(drawing.box for drawing in drawings),
         fences=tuple(fence for drawing in drawings for fence in drawing.fences),
         dashes=tuple(dash for drawing in drawings for dash in drawing.dashes),
         wires=tuple(wire for drawing in drawings for wire in drawing.wires),

@@ -73,7 +73,7 @@ class Cap:
     def middle(self) -> float:
         return (self.upper + self.lower) / 2
 
-    def around(self, y: float) -> bool:
+    def encloses(self, y: float) -> bool:
         return self.upper < y < self.lower
 
 
@@ -81,22 +81,22 @@ class Cap:
 class Contraction:
     """The meetings inside an op: caps, the innermost first, and the x at which each wire joins.
 
-    ``end`` is the x of the last apex, ``free`` the x from which continuing wires may bend; both
-    from where the wires arrive. ``last`` are the wires that join after it.
+    ``end`` is the x of the last apex, ``bend_start`` the x from which continuing wires may bend;
+    both from where the wires arrive. ``joining_wires`` are the wires that join after it.
     """
 
     caps: tuple[Cap, ...]
     falls: Mapping[int, float]
     end: float
-    free: float
-    last: Sequence[int]
+    bend_start: float
+    joining_wires: Sequence[int]
 
     @property
     def behind(self) -> float:
         """The width for the wires that join last."""
-        if not self.last:
+        if not self.joining_wires:
             return 0.0
-        return style.JOIN_RADIUS + style.JOIN_STEP * (len(self.last) - 1) + style.DOT_INSET
+        return style.JOIN_RADIUS + style.JOIN_STEP * (len(self.joining_wires) - 1) + style.DOT_INSET
 
 
 def contracts(glyph: Glyph) -> bool:
@@ -109,7 +109,7 @@ def contraction(glyph: Glyph, rows: Sequence[float], outs: Sequence[float]) -> C
     last = _joins_last(glyph, rows, outs) if glyph.joins else ()
     strung = sorted(chains(glyph), key=lambda ports: _span(rows, ports))
     joining = [i for i in _joining(glyph, rows) if i not in last]
-    inner = [i for i in joining if any(_within(rows, i, ports) for ports in strung)]
+    inner = [i for i in joining if any(_is_between(rows, i, ports) for ports in strung)]
     begin = style.CAP_LEAD + style.JOIN_STEP * max(0, len(inner) - 1)
     falls = {
         i: begin + style.JOIN_IN + style.JOIN_STEP * (n + 1 - len(inner))
@@ -147,7 +147,7 @@ def _joins_last(glyph: Glyph, ins: Sequence[float], outs: Sequence[float]) -> li
         first = sum([min(y, early) < a < max(y, early) for a, _ in ways])
         then = sum([(a < y) != (b < y) or min(y, late) < b < max(y, late) for a, b in ways])
         away = abs(late - y) > style.AXIS_GAP / 2
-        if then < first and away and not any(_within(ins, i, ports) for ports in strung):
+        if then < first and away and not any(_is_between(ins, i, ports) for ports in strung):
             found.append(i)
     return [i for i in _joining(glyph, ins) if i in found]
 
@@ -156,7 +156,7 @@ def _span(rows: Sequence[float], ports: Sequence[int]) -> float:
     return max([rows[i] for i in ports]) - min([rows[i] for i in ports])
 
 
-def _within(rows: Sequence[float], port: int, ports: Sequence[int]) -> bool:
+def _is_between(rows: Sequence[float], port: int, ports: Sequence[int]) -> bool:
     return min([rows[i] for i in ports]) < rows[port] < max([rows[i] for i in ports])
 
 
@@ -178,7 +178,7 @@ def _parts(thing: _Thing) -> Iterator[_Sides]:
     if bends is None:
         yield sides
         return
-    points = [bends.at(n / PARTS) for n in range(PARTS + 1)]
+    points = [bends.point_at(n / PARTS) for n in range(PARTS + 1)]
     for (x0, a), (x1, b) in pairwise(points):
         yield _grown(x0, min(a, b), x1, max(a, b))
 
@@ -201,12 +201,12 @@ class ObstacleGrid:
         self.cells: dict[int, list[_Thing]] = defaultdict(list)
         lefts = [left for left, _ in spans]
         for box in boxes:
-            if not (lefts and _inside(box.x0, box.x1, lefts, spans)):
+            if not (lefts and _is_in_span(box.x0, box.x1, lefts, spans)):
                 self.add(_grown(*box), None)
         for path in wires:
             for curve in path:
                 (x0, a), (_, b), (_, c), (x1, d) = curve
-                if lefts and _inside(x0, x1, lefts, spans):
+                if lefts and _is_in_span(x0, x1, lefts, spans):
                     continue
                 if a == b == c == d:
                     self.add(_grown(x0, a, x1, a), None)
@@ -218,7 +218,7 @@ class ObstacleGrid:
         for n in range(int(sides[0] // CELL), int(sides[2] // CELL) + 1):
             self.cells[n].append(thing)
 
-    def near(self, curve: Curve) -> Iterator[_Sides]:
+    def obstacles_near(self, curve: Curve) -> Iterator[_Sides]:
         """Yields the obstacles that may touch a curve."""
         left, right = curve.a.x, curve.d.x
         top, bottom = min(curve.a.y, curve.d.y), max(curve.a.y, curve.d.y)
@@ -232,7 +232,7 @@ class ObstacleGrid:
         """Yields the longest piece of a line without obstacles, and others that are no stubs."""
         pieces: list[list[Curve]] = []
         for curve in path:
-            for start, stop in _stretches(curve, [*self.near(curve)]):
+            for start, stop in _stretches(curve, [*self.obstacles_near(curve)]):
                 part = _part(curve, start, stop)
                 if not pieces or pieces[-1][-1].d != part.a:
                     pieces.append([])
@@ -242,7 +242,7 @@ class ObstacleGrid:
         yield from (tuple(piece) for piece in pieces if _length(piece) >= least)
 
 
-def _inside(
+def _is_in_span(
     x0: float, x1: float, lefts: Sequence[float], spans: Sequence[tuple[float, float]]
 ) -> bool:
     """Returns whether a range lies in one of the spans, which begin at ``lefts``."""
@@ -260,12 +260,12 @@ def _stretches(curve: Curve, near: list[_Sides]) -> Iterator[tuple[float, float]
     if not near:
         yield 0.0, 1.0
     elif curve.is_horizontal:
-        yield from _between(curve, near)
+        yield from _level_free_ranges(curve, near)
     else:
-        yield from _sampled(curve, near)
+        yield from _bend_free_ranges(curve, near)
 
 
-def _between(curve: Curve, near: list[_Sides]) -> Iterator[tuple[float, float]]:
+def _level_free_ranges(curve: Curve, near: list[_Sides]) -> Iterator[tuple[float, float]]:
     (left, y), right = curve.a, curve.d.x
     taken = sorted((x0, x1) for x0, y0, x1, y1 in near if y0 < y < y1)
     free = left
@@ -275,11 +275,11 @@ def _between(curve: Curve, near: list[_Sides]) -> Iterator[tuple[float, float]]:
         free = max(free, x1)
 
 
-def _sampled(curve: Curve, near: list[_Sides]) -> Iterator[tuple[float, float]]:
+def _bend_free_ranges(curve: Curve, near: list[_Sides]) -> Iterator[tuple[float, float]]:
     count = ceil(max(curve.d.x - curve.a.x, abs(curve.d.y - curve.a.y)) / STEP)
     start = last = -1
     for n in range(count + 1):
-        x, y = curve.at(n / count)
+        x, y = curve.point_at(n / count)
         if any(x0 < x < x1 and y0 < y < y1 for x0, y0, x1, y1 in near):
             if -1 < start < last:
                 yield start / count, last / count
@@ -368,12 +368,12 @@ def _states(wires: Wires) -> tuple[tuple[int, ...], ...]:
     """Returns the orders of the wires between the rounds; nothing if one sweep is enough."""
     order = sorted(range(len(wires)), key=lambda n: wires[n])
     goal = sorted(order, key=lambda n: wires[n][1])
-    if not _tangled([goal.index(n) for n in order]):
+    if not _has_triple_crossing([goal.index(n) for n in order]):
         return ()
-    return min((_sorted(order, goal, odd) for odd in (0, 1)), key=len)
+    return min((_sorting_rounds(order, goal, odd) for odd in (0, 1)), key=len)
 
 
-def _tangled(places: Sequence[int]) -> bool:
+def _has_triple_crossing(places: Sequence[int]) -> bool:
     """Returns whether three wires all cross each other."""
     longest: list[int] = []
     for n, place in enumerate(places):
@@ -381,7 +381,9 @@ def _tangled(places: Sequence[int]) -> bool:
     return max(longest, default=0) > 2
 
 
-def _sorted(order: Sequence[int], goal: Sequence[int], odd: int) -> tuple[tuple[int, ...], ...]:
+def _sorting_rounds(
+    order: Sequence[int], goal: Sequence[int], odd: int
+) -> tuple[tuple[int, ...], ...]:
     """Returns the orders between rounds in which alternate pairs of neighbours change places."""
     states = [tuple(order)]
     while states[-1] != tuple(goal):
@@ -443,11 +445,11 @@ class GlyphCanvas:
 
     ``ins`` and ``outs`` are the rows of its wires at its marks; ``lead`` and ``trail`` are the
     paths of wires before and after the marks. ``row`` is its row if it has no wires, ``foreign``
-    the rows of wires that pass over its marks. ``wide`` is the width of its widest mark; passing
-    wires bend on ``side`` of it. ``incoming_cap_apex`` is the cap whose arrow ends here, ``stems``
-    are the arrows that leave its own caps, ``contraction`` is where its wires meet, and ``start``
-    the x from which they are in their rows. Copies of ``late`` wires leave in the last ``later`` of
-    its width; wires join others from ``level`` on.
+    the rows of wires that pass over its marks. ``mark_width`` is the width of its widest mark;
+    passing wires bend on ``side`` of it. ``incoming_cap_apex`` is the cap whose arrow ends here,
+    ``stems`` are the arrows that leave its own caps, ``contraction`` is where its wires meet, and
+    ``start`` the x from which they are in their rows. Copies of ``late`` wires leave in the last
+    ``later`` of its width; wires join others from ``level`` on.
     """
 
     role: str
@@ -458,7 +460,7 @@ class GlyphCanvas:
     outs: list[float]
     row: float
     foreign: list[float]
-    wide: float = 0.0
+    mark_width: float = 0.0
     side: Side = ""
     incoming_cap_apex: Point | None = None
     start: float = 0.0
@@ -480,9 +482,9 @@ class GlyphCanvas:
         """The x of its marks: in the middle, or beside the bends of passing wires."""
         match self.side:
             case "behind":
-                return self.x0 + self.wide / 2
+                return self.x0 + self.mark_width / 2
             case "before":
-                return self.x1 - self.wide / 2
+                return self.x1 - self.mark_width / 2
         return (self.x0 + self.x1) / 2
 
     @property
@@ -522,11 +524,11 @@ class GlyphCanvas:
     def shape(self, points: list[Point], paint: str, stroke: float = style.OUTLINE) -> None:
         """Draws a polygon."""
         self.items.append(Outline(polygon(points), paint, stroke))
-        self.ink.append(Rectangle.of(points))
+        self.ink.append(Rectangle.from_points(points))
 
     def dot(self, at: Point) -> None:
         self.items.append(Dot(at, style.DOT))
-        self.ink.append(Rectangle.at(at, style.DOT))
+        self.ink.append(Rectangle.from_center(at, style.DOT))
 
     def arrow_head(self, tip: Point) -> None:
         size = style.ARROW
@@ -578,8 +580,8 @@ def stems(canvas: GlyphCanvas, taken: bool) -> None:
 
 
 def _contract(canvas: GlyphCanvas, met: Contraction) -> None:
-    glyph, rows, last = canvas.glyph, canvas.ins, met.last
-    free, stop = canvas.start + met.free, canvas.x1 - met.behind
+    glyph, rows, last = canvas.glyph, canvas.ins, met.joining_wires
+    free, stop = canvas.start + met.bend_start, canvas.x1 - met.behind
     for cap in met.caps:
         _cap(canvas, cap)
     canvas.stems = _stems(canvas.start, met.caps)
@@ -624,7 +626,7 @@ def _stems(x: float, caps: Sequence[Cap]) -> list[tuple[Point, Point]]:
     served: list[Cap] = []
     for cap in caps:
         if cap not in served:
-            nest = [other for other in caps if other.around(cap.middle)]
+            nest = [other for other in caps if other.encloses(cap.middle)]
             served += nest
             tip = max(other.apex for other in nest) + style.CAP_STEM
             found.append((Point(x + cap.apex, cap.middle), Point(x + tip, cap.middle)))
@@ -668,12 +670,12 @@ def dots(
             y, end = at[pair[side]], to[pair[1 - side]]
             passed = [abs(row - y) for row in rows if min(y, end) < row < max(y, end)]
             if passed:
-                clear.append(_reached(bends[pair], max(passed) + style.AXIS_GAP / 2))
+                clear.append(_bend_distance(bends[pair], max(passed) + style.AXIS_GAP / 2))
         far += max(clear)
     return found
 
 
-def _reached(bend: float, part: float) -> float:
+def _bend_distance(bend: float, part: float) -> float:
     """Returns how far along a bending wire a share of the bend is done."""
     low, high = 0.0, 1.0
     for _ in range(12):
@@ -708,9 +710,9 @@ def _go_on(canvas: GlyphCanvas) -> None:
     x1 = canvas.x1 - canvas.later - inset(dots(glyph.joins, 1, outs, ins))
     match canvas.side:
         case "behind":
-            x0 = max(x0, min(canvas.x0 + canvas.wide, canvas.x1))
+            x0 = max(x0, min(canvas.x0 + canvas.mark_width, canvas.x1))
         case "before":
-            x1 = min(x1, max(canvas.x1 - canvas.wide, canvas.x0))
+            x1 = min(x1, max(canvas.x1 - canvas.mark_width, canvas.x0))
     if glyph.joins:  # joining wires cross these only where they are level
         x1 = min(x1, x0 + crossing_width(wires)) if crossing_width(wires) else x1
         canvas.level = x1 if crossing_width(wires) else canvas.x0
@@ -730,7 +732,7 @@ def _split(canvas: GlyphCanvas) -> None:
     for pairs, x0, x1 in ((early, canvas.x0, edge), (last, edge, canvas.x1)):
         at = [rows[i] for i in range(len(canvas.ins))]
         far = dots(pairs, 0, at, canvas.outs)
-        end = canvas.x1 - canvas.wide if canvas.side == "before" else x1
+        end = canvas.x1 - canvas.mark_width if canvas.side == "before" else x1
         for i, o in pairs:
             dot, to = Point(x0 + far[i, o], at[i]), canvas.outs[o]
             turn = max(end, dot.x)
@@ -748,7 +750,7 @@ def _join(canvas: GlyphCanvas) -> None:
     far = dots(canvas.glyph.joins, 1, canvas.outs, canvas.ins)
     for i, o in canvas.glyph.joins:
         dot, y = Point(canvas.x1 - far[i, o], canvas.outs[o]), canvas.ins[i]
-        turn = canvas.x0 + canvas.wide if canvas.side == "behind" else canvas.x0
+        turn = canvas.x0 + canvas.mark_width if canvas.side == "behind" else canvas.x0
         turn = min(max(turn, canvas.level), dot.x - style.STUB)
         if len(set(far.values())) > 1:
             turn = max(turn, dot.x - bend_width(dot.y - y))

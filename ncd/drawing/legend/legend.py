@@ -11,18 +11,18 @@ from ncd.drawing.elements.primitives import DrawingData, DrawnFence, DrawnWire
 from ncd.drawing.legend import signs
 from ncd.drawing.legend.sign_lookup import of_mark as of_mark
 from ncd.drawing.legend.sign_lookup import of_unit
-from ncd.drawing.legend.signs import ARRAYS, FIXED, LEARNED, PRODUCTS, WAYS, WEIGHTS
+from ncd.drawing.legend.signs import ARRAYS, LEARNED_MAPS, OTHER_MAPS, PRODUCTS, WAYS, WEIGHTS
 from ncd.drawing.legend.signs import LegendEntry as LegendEntry
 
 GROUPS: Mapping[str, tuple[LegendEntry, ...]] = {
     "Axes and arrays": ARRAYS,
-    "Learned maps": LEARNED,
-    "Other maps": FIXED,
+    "Learned maps": LEARNED_MAPS,
+    "Other maps": OTHER_MAPS,
     "Products and sums": PRODUCTS,
     "Norms and weights": WEIGHTS,
     "Ways of arrays": WAYS,
     "Blocks": signs.BLOCKS,
-    "Beside the circuit": signs.BESIDE,
+    "Beside the circuit": signs.ANNOTATIONS,
 }
 SIGNS: Mapping[str, LegendEntry] = {sign.name: sign for group in GROUPS.values() for sign in group}
 
@@ -91,7 +91,7 @@ def _places(drawing: DrawingData) -> Iterator[tuple[str, SignPlace]]:
         if glyph.node == drawing.highlighted_id:
             yield "misfit", SignPlace("node", glyph.node)
     for fence in drawing.fences:
-        yield _bracketed(fence), SignPlace("fence", fence.id)
+        yield _fence_sign(fence), SignPlace("fence", fence.id)
     for extra in drawing.extras:
         yield EXTRAS[extra.kind], SignPlace("part", extra.kind)
 
@@ -114,7 +114,7 @@ def wire_sign(wire: DrawnWire) -> str:
     return "sequence" if wire.description.startswith("sequence") else "axis"
 
 
-def _bracketed(fence: DrawnFence) -> str:
+def _fence_sign(fence: DrawnFence) -> str:
     if not fence.brackets:
         return "fence"
     return "repeat" if fence.words.startswith("repeated") else "scan"

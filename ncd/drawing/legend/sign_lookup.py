@@ -84,7 +84,7 @@ def of_unit(unit: PlanItem) -> set[str]:
         found.add("diagonal")
     if glyph.splits and "cut" not in found:
         found.add("copy")
-    return found if found - {"broadcast"} else found | set(_plain(unit))
+    return found if found - {"broadcast"} else found | set(_unmarked_op_signs(unit))
 
 
 def _past(unit: PlanItem) -> bool:
@@ -93,20 +93,20 @@ def _past(unit: PlanItem) -> bool:
     return bool(ins or outs) and any(i not in ins for i, _ in unit.glyph.through)
 
 
-def _plain(unit: PlanItem) -> Iterator[str]:
+def _unmarked_op_signs(unit: PlanItem) -> Iterator[str]:
     """Yields the signs of an op without marks, in which no wires meet."""
     given = dict(unit.glyph.through)
     if len(given) < len(unit.ins):
         yield "drop"
-    if _renamed(unit):
+    if _has_renamed_axis(unit):
         yield "rename"
     if len(unit.inputs) > len(unit.outputs) == 1 and len(given) == len(unit.ins):
         yield "outer"
-    elif crossed := _crossed(unit):
+    elif crossed := _crossed_pairs(unit):
         yield "transpose" if all(a[0] == b[0] for a, b in crossed) else "swap"
 
 
-def _renamed(unit: PlanItem) -> bool:
+def _has_renamed_axis(unit: PlanItem) -> bool:
     arrays = {value.id: value.array for value in (*unit.inputs, *unit.outputs)}
 
     def name(port: Port) -> str:
@@ -116,7 +116,7 @@ def _renamed(unit: PlanItem) -> bool:
     return any(name(before) != name(after) for before, after in pairs)
 
 
-def _crossed(unit: PlanItem) -> list[tuple[Port, Port]]:
+def _crossed_pairs(unit: PlanItem) -> list[tuple[Port, Port]]:
     """Returns the pairs of inputs whose wires change places."""
     ways = sorted(unit.glyph.through)
     return [

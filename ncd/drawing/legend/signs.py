@@ -53,7 +53,7 @@ from ncd.ops import (
 
 # --- A sign of the notation: its name, its explanation and its picture
 
-NEAR = 34.0  # length of wire shown on both sides of a mark
+WIRE_LENGTH = 34.0  # length of wire shown on both sides of a mark
 
 
 @dataclass(frozen=True)
@@ -78,16 +78,18 @@ class LegendEntry:
         if not self.mark:
             return drawing
         units = ((glyph.hit_box, glyph.unit) for glyph in drawing.glyphs if glyph.unit)
-        return replace(drawing, box=next(_around(*op) for op in units if self._marks(op[1])))
+        return replace(
+            drawing, box=next(_box_with_wires(*op) for op in units if self._marks(op[1]))
+        )
 
     def _marks(self, unit: PlanItem) -> bool:
         return any(mark.shape == self.mark for mark in unit.glyph.marks)
 
 
-def _around(hit: Rectangle, unit: PlanItem) -> Rectangle:
+def _box_with_wires(hit: Rectangle, unit: PlanItem) -> Rectangle:
     """Returns the box of an op and short pieces of its wires."""
     x0, y0, x1, y1 = hit
-    return Rectangle(x0 - NEAR * bool(unit.ins), y0, x1 + NEAR * bool(unit.outs), y1)
+    return Rectangle(x0 - WIRE_LENGTH * bool(unit.ins), y0, x1 + WIRE_LENGTH * bool(unit.outs), y1)
 
 
 # --- Signs of axes and arrays, and of how arrays are copied, dropped and reordered
@@ -270,7 +272,7 @@ WAYS = (
 
 # --- Signs of learned and fixed maps
 
-LEARNED = (
+LEARNED_MAPS = (
     LegendEntry(
         "linear",
         "Learned linear map",
@@ -318,7 +320,7 @@ LEARNED = (
     ),
 )
 
-FIXED = (
+OTHER_MAPS = (
     LegendEntry(
         "elementwise",
         "Function of each number",
@@ -578,7 +580,7 @@ BLOCKS = (
     ),
 )
 
-BESIDE = (
+ANNOTATIONS = (
     LegendEntry(
         "equation",
         "Equation",

@@ -105,18 +105,18 @@ class DrawingArrays:
         return found
 
     @lazy_property
-    def loose(self) -> NDArray[np.bool_]:
+    def loose_ends(self) -> NDArray[np.bool_]:
         """Whether each wire begins, and ends, without a wire that continues it there."""
-        return self._counted[1] == 0
+        return self._end_counts[1] == 0
 
     @lazy_property
-    def joined(self) -> NDArray[np.bool_]:
+    def unmatched_ends(self) -> NDArray[np.bool_]:
         """The same, or where wires join or split: as many as end there may cross."""
-        own, others = self._counted
+        own, others = self._end_counts
         return own != others
 
     @lazy_property
-    def _counted(self) -> tuple[Indices, Indices]:
+    def _end_counts(self) -> tuple[Indices, Indices]:
         """The numbers of wires that begin and end where each wire does."""
         wires, ends = self.drawing.wires, self.ends.round(1).tolist()
         begin = [(w.made_by, *at[0]) for w, at in zip(wires, ends, strict=True)]
@@ -127,7 +127,7 @@ class DrawingArrays:
         return np.array(own).reshape(-1, 2), np.array(other).reshape(-1, 2)
 
     @lazy_property
-    def beside(self) -> Pairs:
+    def nearby_segments(self) -> Pairs:
         """Segments of two lines that come near each other."""
         room = self.half[self.wires.path_index] + 0.5
         boxes = self.wires.boxes + np.stack([-room, -room, room, room], 1)
@@ -168,7 +168,13 @@ class DrawingArrays:
         found: list[Rectangle] = []
         of: list[int] = []
         for n, extra in enumerate(self.annotations):
-            boxes = [] if extra.behind else _callout(extra) if extra.kind == "note" else _all(extra)
+            boxes = (
+                []
+                if extra.behind
+                else _callout(extra)
+                if extra.kind == "note"
+                else _annotation_boxes(extra)
+            )
             found += boxes
             of += [n] * len(boxes)
         return as_boxes(found), np.array(of, dtype=np.intp)
@@ -180,28 +186,28 @@ def _as_annotation(drawn: DrawnThumbnail) -> Annotation:
     return Annotation("thumbnail", (outline,), f"of {drawn.array}")
 
 
-def _all(extra: Annotation) -> list[Rectangle]:
+def _annotation_boxes(extra: Annotation) -> list[Rectangle]:
     found: list[Rectangle] = []
     for item in extra.items:
         if isinstance(item, Text):
             found.append(item.box)
         elif isinstance(item, Dot):
-            found.append(Rectangle.at(item.center, item.radius))
+            found.append(Rectangle.from_center(item.center, item.radius))
         elif all(c.a.x == c.d.x or c.is_horizontal for c in item.path):  # an upright box
-            found += [Rectangle.of(p for c in item.path for p in c)] if item.path else []
+            found += [Rectangle.from_points(p for c in item.path for p in c)] if item.path else []
         else:
-            found += _drawn([item.path])
+            found += _segment_boxes([item.path])
     return found
 
 
 def _callout(extra: Annotation) -> list[Rectangle]:
     """Returns the boxes of a callout's text and of its outline, whose pointer sticks out."""
     words = [item.box for item in extra.items if isinstance(item, Text)]
-    found = [Rectangle.around(words).grown(CALLOUT)] if words else []
-    return found + _drawn([item.path for item in extra.items if isinstance(item, Outline)])
+    found = [Rectangle.union(words).grown(CALLOUT)] if words else []
+    return found + _segment_boxes([item.path for item in extra.items if isinstance(item, Outline)])
 
 
-def _drawn(paths: Sequence[Path]) -> list[Rectangle]:
+def _segment_boxes(paths: Sequence[Path]) -> list[Rectangle]:
     return [Rectangle(*box).grown(1.0) for box in Segments(paths).boxes.tolist()]
 
 

@@ -24,7 +24,7 @@ from ncd.drawing.lint.flat_drawing import (
 
 COLUMNS = 256  # x at which the needed height is computed
 TALLER, SPARE = 1.6, 60.0  # a height may be so many times the needed one, plus so much
-EMPTY = 60.0  # the greatest length of a stretch with nothing but horizontal wires
+MAX_EMPTY_LENGTH = 60.0  # the greatest length of a stretch with nothing but horizontal wires
 
 
 def check_height(flat: DrawingArrays) -> Iterator[str]:
@@ -49,7 +49,7 @@ def needed_height(flat: DrawingArrays) -> float:
     spans += [(fence.box.x0, fence.box.x1, _frame(fence)) for fence in drawing.fences]
     spans += [_spread(flat, n) for n in np.unique(flat.extras[1]).tolist()]
     if not spans:
-        return style.EMPTY[1]
+        return style.EMPTY_PAGE[1]
     rows = np.array(spans)
     xs = np.linspace(drawing.box.x0, drawing.box.x1, COLUMNS)[:, None]
     there = (rows[:, 0] <= xs) & (xs <= rows[:, 1])
@@ -74,7 +74,7 @@ def _frame(fence: DrawnFence) -> float:
     if fence.brackets:
         return 2 * style.BRACKET_ROOM
     title = style.LEADING * len(fence.title) + style.TITLE_ROOM[1]
-    return (title if fence.title else 0.0) + 2 * style.INNER + style.BETWEEN
+    return (title if fence.title else 0.0) + 2 * style.INNER + style.FENCE_GAP
 
 
 def _spread(flat: DrawingArrays, n: int) -> tuple[float, float, float]:
@@ -86,12 +86,12 @@ def _spread(flat: DrawingArrays, n: int) -> tuple[float, float, float]:
 
 def check_width(flat: DrawingArrays) -> Iterator[str]:
     """Checks that no stretch contains nothing but horizontal wires."""
-    for a, b in empty(flat):
-        if b - a > EMPTY:
+    for a, b in empty_ranges(flat):
+        if b - a > MAX_EMPTY_LENGTH:
             yield f"nothing stands between {a:.0f} and {b:.0f}"
 
 
-def empty(flat: DrawingArrays) -> list[tuple[float, float]]:
+def empty_ranges(flat: DrawingArrays) -> list[tuple[float, float]]:
     """Returns the ranges of x without a label, mark, bend or border."""
     pieces, page = flat.wires, flat.drawing.box
     bent = pieces.boxes[pieces.a[:, 1] != pieces.b[:, 1]]
@@ -223,21 +223,21 @@ def cut_off(flat: DrawingArrays) -> Iterator[str]:
     every, of = flat.extras
     for box, n in zip(every.tolist(), of.tolist(), strict=True):
         boxes.append((Rectangle(*box), f"{flat.annotations[n].kind} {flat.annotations[n].words!r}"))
-    found = [what for box, what in boxes if _beyond(box, page)]
-    for w in _out(flat.wires, page):
+    found = [what for box, what in boxes if _is_off_page(box, page)]
+    for w in _paths_off_page(flat.wires, page):
         found.append(f"wire {drawing.wires[w].axis} of {drawing.wires[w].array}")
-    found += ["a dashed line"] * bool(_out(flat.dashes, page))
+    found += ["a dashed line"] * bool(_paths_off_page(flat.dashes, page))
     yield from (f"{what} is cut off" for what in dict.fromkeys(found))
 
 
-def _out(pieces: Segments, page: Rectangle) -> list[int]:
+def _paths_off_page(pieces: Segments, page: Rectangle) -> list[int]:
     """Returns the indexes of the paths that leave the page."""
     beyond = (pieces.boxes[:, :2] < page[:2]).any(1) | (pieces.boxes[:, 2:] > page[2:]).any(1)
     found: list[int] = np.unique(pieces.path_index[beyond]).tolist()
     return found
 
 
-def _beyond(box: Rectangle, page: Rectangle) -> bool:
+def _is_off_page(box: Rectangle, page: Rectangle) -> bool:
     return box.x0 < page.x0 or box.y0 < page.y0 or box.x1 > page.x1 or box.y1 > page.y1
 
 

@@ -33,21 +33,21 @@ _End = tuple[str, int]
 _Star = list[tuple[int, str]]
 
 
-def least(unit: PlanItem) -> int:
+def min_unit_crossings(unit: PlanItem) -> int:
     """Returns how often wires of an op must cross in the best drawing.
 
     >>> from ncd.drawing.plan.build_plan import plan
     >>> from ncd import Axes, Einsum, elaborate
     >>> term = Axes(a=2, b=3, c=4)(Einsum("a b c -> c b a"))
-    >>> least(plan(elaborate(term)).steps[0][0])
+    >>> min_unit_crossings(plan(elaborate(term)).steps[0][0])
     3
     """
-    around = _around(unit)
+    around = _circle_indexes(unit)
     stars = [sorted((around[end], end[0]) for end in star) for star in _stars(unit)]
-    return sum(_between(a, b) for a, b in combinations(stars, 2))
+    return sum(_star_crossing_count(a, b) for a, b in combinations(stars, 2))
 
 
-def _around(unit: PlanItem) -> dict[_End, int]:
+def _circle_indexes(unit: PlanItem) -> dict[_End, int]:
     """Returns the index of each wire's end on the circle around the op."""
     ins = {port: n for n, port in enumerate(unit.ins)}
     outs = {port: n for n, port in enumerate(unit.outs)}
@@ -73,13 +73,15 @@ def _stars(unit: PlanItem) -> list[list[_End]]:
     return [list(ends) for ends in {id(ends): ends for ends in star.values()}.values()]
 
 
-def _between(one: _Star, two: _Star) -> int:
+def _star_crossing_count(one: _Star, two: _Star) -> int:
     """Returns how often two stars must cross."""
     sectors = [sum(place < leg for place, _ in two) % len(two) for leg, _ in one]
-    return min(sum(_passed(two, middle, s) for s in sectors) for middle in range(len(two)))
+    return min(
+        sum(_passed_leg_count(two, middle, s) for s in sectors) for middle in range(len(two))
+    )
 
 
-def _passed(star: _Star, a: int, b: int) -> int:
+def _passed_leg_count(star: _Star, a: int, b: int) -> int:
     """Returns how many legs lie between two sectors of a star, on the allowed way round."""
     low, high = sorted((a, b))
     ways = (star[low:high], star[high:] + star[:low])
@@ -108,7 +110,7 @@ def check_continuity(flat: DrawingArrays) -> Iterator[str]:
             yield f"{name} has a gap"
         if any(c.d.x < c.a.x - 0.01 for c in wire.path):
             yield f"{name} runs backwards"
-        for what in meet.loose(wire):
+        for what in meet.describe_loose_ends(wire):
             yield f"{name} {what}"
 
 
@@ -124,7 +126,7 @@ class _Meet:
                 self.starts[wire.made_by].append(wire.path[0].a)
                 self.ends[wire.taken_by].append(wire.path[-1].d)
 
-    def loose(self, wire: DrawnWire) -> Iterator[str]:
+    def describe_loose_ends(self, wire: DrawnWire) -> Iterator[str]:
         """Yields ends of a wire that are not at its op, nor where another wire continues it.
 
         An end that the op's glyph declares open is allowed.
@@ -136,7 +138,7 @@ class _Meet:
             if node not in self.glyphs or what in wire.open_ends:
                 continue
             meets = any(not check_spacing(at, other) for other in others[node])
-            touches = _inked(self.glyphs[node], at, NEAR_MARK)
+            touches = _is_on_ink(self.glyphs[node], at, NEAR_MARK)
             capped = sum(not check_spacing(at, other) for other in self.ends[node]) > 1
             if not (meets or touches or capped):
                 yield f"{what} in the open, at {at.x:.0f}, {at.y:.0f}"
@@ -166,9 +168,9 @@ def on_glyphs(flat: DrawingArrays) -> Iterator[str]:
 
 def check_overlaps(flat: DrawingArrays) -> Iterator[str]:
     """Checks that no two wires run along each other, except just before a dot."""
-    pieces, (i, j) = flat.wires, flat.beside
+    pieces, (i, j) = flat.wires, flat.nearby_segments
     far = flat.half[pieces.path_index[i]] + flat.half[pieces.path_index[j]] + 0.5
-    length = _shared(pieces.a[i], pieces.b[i], pieces.a[j], pieces.b[j], far)
+    length = _shared_length(pieces.a[i], pieces.b[i], pieces.a[j], pieces.b[j], far)
     keep = length > 0
     total: dict[tuple[int, int], float] = defaultdict(float)
     first: dict[tuple[int, int], Point] = {}
@@ -193,15 +195,15 @@ def _meet_near(flat: DrawingArrays, one: DrawnWire, two: DrawnWire, at: Point) -
            for q in (two.path[0].a, two.path[-1].d)):  # fmt: skip
         return True
     shared = {one.made_by, one.taken_by} & {two.made_by, two.taken_by} - {""}
-    return any(_dotted(flat, node, at, ONTO) for node in shared)
+    return any(_has_dot(flat, node, at, ONTO) for node in shared)
 
 
-def _shared(a: Numbers, b: Numbers, c: Numbers, d: Numbers, far: Numbers) -> Numbers:
+def _shared_length(a: Numbers, b: Numbers, c: Numbers, d: Numbers, far: Numbers) -> Numbers:
     """Returns how far segments from c to d run along those from a to b within a distance."""
     way = b - a
     long = np.maximum(np.hypot(way[:, 0], way[:, 1]), 1e-9)
     unit = way / long[:, None]
-    ends = [_seen(point - a, unit) for point in (c, d)]
+    ends = [_direction_coordinates(point - a, unit) for point in (c, d)]
     (s, p), (t, q) = ends
     run = np.where(np.abs(t - s) < 1e-9, 1e-9, t - s)
     low, high = np.maximum(np.minimum(s, t), 0.0), np.minimum(np.maximum(s, t), long)
@@ -210,7 +212,7 @@ def _shared(a: Numbers, b: Numbers, c: Numbers, d: Numbers, far: Numbers) -> Num
     return np.where(close, high - low, 0.0)
 
 
-def _seen(points: Numbers, unit: Numbers) -> tuple[Numbers, Numbers]:
+def _direction_coordinates(points: Numbers, unit: Numbers) -> tuple[Numbers, Numbers]:
     """Returns the positions of points along a direction, and their distance from it."""
     along = points[:, 0] * unit[:, 0] + points[:, 1] * unit[:, 1]
     return along, points[:, 1] * unit[:, 0] - points[:, 0] * unit[:, 1]
@@ -224,7 +226,7 @@ def ends_on(flat: DrawingArrays) -> Iterator[str]:
         name = f"wire {one.axis} of {one.array} {what} on wire {two.axis} of {two.array}"
         ends = (two.path[0].a, two.path[-1].d)
         if node and node in (two.made_by, two.taken_by):
-            if all(_distance(at, end) > 1.0 for end in ends) and not _marked(flat, node, at):
+            if all(_distance(at, end) > 1.0 for end in ends) and not _has_mark(flat, node, at):
                 yield f"{name}, without a dot"
         elif one.array != two.array or one.axis != two.axis:
             yield name
@@ -232,15 +234,15 @@ def ends_on(flat: DrawingArrays) -> Iterator[str]:
 
 def _touches(flat: DrawingArrays) -> Iterator[tuple[int, int, Point, str, str]]:
     """Yields open ends of wires that lie on other wires."""
-    n, side = np.nonzero(flat.loose & ~np.isnan(flat.ends[:, :, 0]))
+    n, side = np.nonzero(flat.loose_ends & ~np.isnan(flat.ends[:, :, 0]))
     points = flat.ends[n, side]
-    for e, v in distinct(*_on(flat, points, n)):
+    for e, v in distinct(*_points_on_wires(flat, points, n)):
         wire = flat.drawing.wires[n[e]]
         node, what = (wire.taken_by, "ends") if side[e] else (wire.made_by, "begins")
         yield int(n[e]), v, Point(*points[e].tolist()), node, what
 
 
-def _on(flat: DrawingArrays, points: Numbers, of: Indices) -> tuple[Indices, Indices]:
+def _points_on_wires(flat: DrawingArrays, points: Numbers, of: Indices) -> tuple[Indices, Indices]:
     """Returns points that lie on a wire that does not end there."""
     boxes = np.concatenate([points, points], 1)
     grown = boxes + np.array([-3.0, -3.0, 3.0, 3.0])
@@ -255,18 +257,18 @@ def _on(flat: DrawingArrays, points: Numbers, of: Indices) -> tuple[Indices, Ind
     return j[close], flat.wires.path_index[i[close]]
 
 
-def _marked(flat: DrawingArrays, node: str, at: Point) -> bool:
+def _has_mark(flat: DrawingArrays, node: str, at: Point) -> bool:
     """Returns whether the op has a dot or another mark at a point."""
-    return _dotted(flat, node, at) or _inked(flat.glyphs.get(node, []), at, 3.0)
+    return _has_dot(flat, node, at) or _is_on_ink(flat.glyphs.get(node, []), at, 3.0)
 
 
-def _dotted(flat: DrawingArrays, node: str, at: Point, near: float = 1.5) -> bool:
+def _has_dot(flat: DrawingArrays, node: str, at: Point, near: float = 1.5) -> bool:
     items = (item for glyph in flat.glyphs.get(node, []) for item in glyph.items)
     return any(isinstance(i, Dot) and _distance(i.center, at) < near for i in items)
 
 
-def _inked(glyphs: list[DrawnGlyph], at: Point, near: float) -> bool:
-    return any(_within(at, box.grown(near)) for glyph in glyphs for box in glyph.ink)
+def _is_on_ink(glyphs: list[DrawnGlyph], at: Point, near: float) -> bool:
+    return any(_is_in_box(at, box.grown(near)) for glyph in glyphs for box in glyph.ink)
 
 
 def _inner(flat: DrawingArrays, node: str) -> bool:
@@ -279,7 +281,7 @@ def caps(flat: DrawingArrays) -> Iterator[str]:
     """Checks that no other wire of an op lies on the tip of its cap or continues behind it."""
     tips = _tips(flat)
     for node, at, own in tips:
-        wires = [flat.drawing.wires[n] for n in own if flat.loose[n, 1]]
+        wires = [flat.drawing.wires[n] for n in own if flat.loose_ends[n, 1]]
         if len({wire.array for wire in wires}) < len(wires) and not _inner(flat, node):
             names = listed(wire.axis for wire in wires)
             yield f"wires {names} end in one point at {node}, {at.x:.0f}, {at.y:.0f}"
@@ -309,7 +311,7 @@ def _tips(flat: DrawingArrays) -> list[tuple[str, Point, list[int]]]:
     return [
         (node, at, own)
         for (node, at), own in ends.items()
-        if len(own) > 1 and not _dotted(flat, node, at)
+        if len(own) > 1 and not _has_dot(flat, node, at)
     ]
 
 
@@ -323,7 +325,7 @@ def _goes_on(flat: DrawingArrays, w: int, at: Point) -> bool:
     return bool((near & level & here).any())
 
 
-def _within(point: Point, box: tuple[float, float, float, float]) -> bool:
+def _is_in_box(point: Point, box: tuple[float, float, float, float]) -> bool:
     x0, y0, x1, y1 = box
     return x0 <= point.x <= x1 and y0 <= point.y <= y1
 
@@ -340,7 +342,7 @@ def check_spacing(a: Point, b: Point) -> bool:
 
 END = 0.4  # units from a wire's end within which wires meet instead of crossing
 TRIPLE = 1.5  # units within which two crossings look like one
-SAME = 1.0  # units within which two crossings of the same wires count once
+CROSSING_TOLERANCE = 1.0  # units within which two crossings of the same wires count once
 
 
 _Crossing = tuple[int, int, tuple[float, float]]
@@ -362,16 +364,16 @@ def crossings(flat: DrawingArrays) -> Iterator[str]:
         one, two = drawing.wires[a], drawing.wires[b]
         where = f"{one.axis} of {one.array} and {two.axis} of {two.array}"
         yield f"wires {where} cross, at {x:.0f}"
-    yield from _counted(flat, drawn)
+    yield from _needless_crossings(flat, drawn)
 
 
-def _counted(flat: DrawingArrays, drawn: list[tuple[list[str], float]]) -> Iterator[str]:
+def _needless_crossings(flat: DrawingArrays, drawn: list[tuple[list[str], float]]) -> Iterator[str]:
     """Assigns crossings to ops; one that could belong to two ops goes to the one that needs it."""
     near = [sorted(shared, key=lambda node: abs(_place(flat, node, x) - x)) for shared, x in drawn]
     nodes = sorted({node for shared in near for node in shared})
     needs = {node: _min_crossings(flat.glyphs.get(node, []), len(drawn)) for node in nodes}
     held: dict[str, list[int]] = {node: [] for node in nodes}
-    over = [n for n in range(len(near)) if not _held(n, near, needs, held, set())]
+    over = [n for n in range(len(near)) if not _claim_crossing(n, near, needs, held, set())]
     count = Counter(near[n][0] for n in over)
     for node in sorted(count):
         words, drawn_ones = flat.glyphs[node][0].description, len(held[node]) + count[node]
@@ -380,7 +382,7 @@ def _counted(flat: DrawingArrays, drawn: list[tuple[list[str], float]]) -> Itera
         )
 
 
-def _held(
+def _claim_crossing(
     n: int,
     near: list[list[str]],
     needs: Mapping[str, int],
@@ -396,7 +398,7 @@ def _held(
             held[node].append(n)
             return True
         for other in held[node]:
-            if _held(other, near, needs, held, asked):
+            if _claim_crossing(other, near, needs, held, asked):
                 held[node][held[node].index(other)] = n
                 return True
     return False
@@ -405,7 +407,7 @@ def _held(
 def _min_crossings(glyphs: list[DrawnGlyph], most: int) -> int:
     """Returns the least crossings that an op needs, or ``most`` if its unit is unknown."""
     units = [glyph.unit for glyph in glyphs if glyph.unit]
-    return sum(map(least, units)) if units else most
+    return sum(map(min_unit_crossings, units)) if units else most
 
 
 def _triple_points(flat: DrawingArrays, crossings: list[_Crossing]) -> Iterator[str]:
@@ -434,26 +436,28 @@ def _place(flat: DrawingArrays, node: str, x: float) -> float:
 
 def _crossings(flat: DrawingArrays) -> list[_Crossing]:
     """Returns the pairs of wires that cross, and where."""
-    pieces, (i, j) = flat.wires, flat.beside
-    met, at = crossed(pieces.a[i], pieces.b[i], pieces.a[j], pieces.b[j])
+    pieces, (i, j) = flat.wires, flat.nearby_segments
+    met, at = segment_crossings(pieces.a[i], pieces.b[i], pieces.a[j], pieces.b[j])
     a, b, at = pieces.path_index[i][met], pieces.path_index[j][met], at[met]
     inner = np.ones(len(a), dtype=bool)
     for of in (a, b):
         for side in (0, 1):  # wires that meet in an op do not cross
-            inner &= (np.hypot(*(flat.ends[of, side] - at).T) > END) | ~flat.joined[of, side]
+            inner &= (np.hypot(*(flat.ends[of, side] - at).T) > END) | ~flat.unmatched_ends[
+                of, side
+            ]
     found: list[_Crossing] = []
     seen: dict[tuple[int, ...], list[tuple[float, float]]] = {}
     lines = flat.line.tolist()
     rows = zip(a[inner].tolist(), b[inner].tolist(), at[inner].tolist(), strict=True)
     for one, two, (x, y) in rows:
         before = seen.setdefault(tuple(sorted((lines[one], lines[two]))), [])
-        if all(abs(x - p) + abs(y - q) > SAME for p, q in before):
+        if all(abs(x - p) + abs(y - q) > CROSSING_TOLERANCE for p, q in before):
             before.append((x, y))
             found.append((one, two, (x, y)))
     return found
 
 
-def crossed(a: Numbers, b: Numbers, c: Numbers, d: Numbers) -> tuple[Indices, Numbers]:
+def segment_crossings(a: Numbers, b: Numbers, c: Numbers, d: Numbers) -> tuple[Indices, Numbers]:
     """Returns which segments from a to b cross segments from c to d, and where."""
     one, two, off = b - a, d - c, c - a
     turn = one[:, 0] * two[:, 1] - one[:, 1] * two[:, 0]
@@ -510,7 +514,7 @@ def _on_wires(flat: DrawingArrays) -> Iterator[str]:
     """Finds separators that touch a wire other than at their own ends."""
     lines, wires = flat.dashes, flat.wires
     i, j = meeting(_grown(lines.boxes, 0.5), _grown(wires.boxes, 0.5))
-    met, at = crossed(lines.a[i], lines.b[i], wires.a[j], wires.b[j])
+    met, at = segment_crossings(lines.a[i], lines.b[i], wires.a[j], wires.b[j])
     dash, w, at = lines.path_index[i[met]], wires.path_index[j[met]], at[met]
     nowhere = ((np.nan, np.nan),) * 2
     tips = [(one.path[0].a, one.path[-1].d) if one.path else nowhere

@@ -62,7 +62,7 @@ def clear_row(canvas: GlyphCanvas, mark: Mark, need: float) -> float:
     if mark.ins and mark.outs:  # of the side on which they are fewer
         few = len(mark.ins) <= len(mark.outs)
         near = canvas.rows(mark.ins, ()) if few else canvas.rows((), mark.outs)
-    middle = within((min(both) + max(both)) / 2, min(near) - half, max(near) + half)
+    middle = clamped_row((min(both) + max(both)) / 2, min(near) - half, max(near) + half)
     wishes = [middle, *both]
 
     def room(y: float) -> float:
@@ -101,9 +101,11 @@ def reach(canvas: GlyphCanvas, mark: Mark, text: Rectangle, y: float, more: floa
     before, behind = _far(ins, y), _far(outs, y)
     left, right = text.x0 - style.GAP, text.x1 + style.GAP + (more if behind else 0.0)
     for i in mark.ins:
-        canvas.tail(i, left, canvas.ins[i] if before else within(canvas.ins[i], top, bottom))
+        canvas.tail(i, left, canvas.ins[i] if before else clamped_row(canvas.ins[i], top, bottom))
     for o in mark.outs:
-        canvas.head(o, right, canvas.outs[o] if behind else within(canvas.outs[o], top, bottom))
+        canvas.head(
+            o, right, canvas.outs[o] if behind else clamped_row(canvas.outs[o], top, bottom)
+        )
     for far, rows, x in ((before, ins, left), (behind, outs, right)):
         if far:
             upper, lower = min(*rows, top), max(*rows, bottom)
@@ -116,11 +118,11 @@ def _far(rows: list[float], y: float) -> bool:
     return len(rows) > 1 and max([abs(row - y) for row in rows]) > style.REACH + style.GAP
 
 
-def within(y: float, top: float, bottom: float) -> float:
+def clamped_row(y: float, top: float, bottom: float) -> float:
     return min(max(y, top), bottom)
 
 
-def around(
+def shape_extent(
     rows: list[float], over: float = style.SIDE, under: float = style.SIDE
 ) -> tuple[float, float]:
     """Returns the top and the bottom of a shape around these rows."""

@@ -15,7 +15,6 @@ from ncd.drawing.marks.shape_marks import (
     Bar,
     BarredCircle,
     BlockBox,
-    Boxed,
     Circle,
     Cup,
     FunctionBox,
@@ -24,6 +23,7 @@ from ncd.drawing.marks.shape_marks import (
     Pentagon,
     RootMeanSquare,
     Save,
+    TextBox,
     Triangle,
 )
 from ncd.drawing.marks.text_marks import (
@@ -45,7 +45,7 @@ MARKS: Mapping[str, MarkKind] = {
     "arrow": Arrow(),
     "bar": Bar(),
     "barred": BarredCircle(),
-    "box": Boxed(),
+    "box": TextBox(),
     "circle": Circle(),
     "cup": Cup(),
     "elementwise": ElementwiseLetter(),

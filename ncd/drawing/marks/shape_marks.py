@@ -20,8 +20,8 @@ from ncd.drawing.elements.primitives import (
     line,
 )
 from ncd.drawing.elements.routing import GlyphCanvas, away, bend_width, dots
-from ncd.drawing.marks.mark_kind import MarkKind, around, ends, free_row, within
-from ncd.drawing.marks.text_marks import written
+from ncd.drawing.marks.mark_kind import MarkKind, clamped_row, ends, free_row, shape_extent
+from ncd.drawing.marks.text_marks import formula_label
 from ncd.drawing.marks.window_marks import star
 from ncd.language.op import Mark
 
@@ -59,7 +59,7 @@ class BlockBox(MarkKind):
 
     def paint(self, canvas: GlyphCanvas, mark: Mark) -> None:
         rows = canvas.rows(mark.ins, mark.outs)
-        top, bottom = around(rows, style.BLOCK_SIDE, style.BLOCK_SIDE)
+        top, bottom = shape_extent(rows, style.BLOCK_SIDE, style.BLOCK_SIDE)
         more = max(0.0, self.tall(mark) - (bottom - top)) / 2
         top, bottom = top - more, bottom + more
         depth = style.BLOCK_DEPTH
@@ -93,7 +93,7 @@ class Circle(MarkKind):
         radius, x = style.CIRCLE, canvas.middle
         y = canvas.outs[mark.outs[-1]] if mark.outs else canvas.row
         canvas.items.append(Dot(Point(x, y), radius, "page", style.GLYPH))
-        canvas.ink.append(Rectangle.at(Point(x, y), radius))
+        canvas.ink.append(Rectangle.from_center(Point(x, y), radius))
         for i, o in list(zip(mark.ins, mark.outs, strict=True))[-1:]:
             canvas.tail(i, x - radius, y)
             canvas.head(o, x + radius, y)
@@ -122,14 +122,14 @@ class BarredCircle(MarkKind):
 
     def paint(self, canvas: GlyphCanvas, mark: Mark) -> None:
         x, half = canvas.middle, self.half()
-        top, bottom = around(canvas.rows(mark.ins, mark.outs), style.CIRCLE, style.CIRCLE)
+        top, bottom = shape_extent(canvas.rows(mark.ins, mark.outs), style.CIRCLE, style.CIRCLE)
         box = Rectangle(x - half, top, x + half, bottom)
         canvas.items.append(Outline(_rounded(box, style.CIRCLE), "page", style.GLYPH))
         canvas.ink.append(box)
-        self.inside(canvas, box)
+        self.paint_sign(canvas, box)
         ends(canvas, mark, box.x0, box.x1)
 
-    def inside(self, canvas: GlyphCanvas, box: Rectangle) -> None:
+    def paint_sign(self, canvas: GlyphCanvas, box: Rectangle) -> None:
         """Draws the sign inside the ring: a bar, or the letters of another norm."""
         x = (box.x0 + box.x1) / 2
         canvas.stroke(Point(x, box.y0), Point(x, box.y1))
@@ -141,7 +141,7 @@ class RootMeanSquare(BarredCircle):
     def half(self) -> float:
         return style.PILL[0]
 
-    def inside(self, canvas: GlyphCanvas, box: Rectangle) -> None:
+    def paint_sign(self, canvas: GlyphCanvas, box: Rectangle) -> None:
         label = roman("rms", style.PILL[1])
         y = free_row(canvas, box.y0, box.y1)
         canvas.text(label, (box.x0 + box.x1) / 2, y + (label.ascent - label.descent) / 2)
@@ -190,7 +190,7 @@ class Save(MarkKind):
     def paint(self, canvas: GlyphCanvas, mark: Mark) -> None:
         label, x = self.label(mark), canvas.middle
         half, room = label.width / 2 + style.MEMORY_INSET, self.room(mark)
-        top, bottom = around(canvas.rows(mark.ins, mark.outs), room, room)
+        top, bottom = shape_extent(canvas.rows(mark.ins, mark.outs), room, room)
         canvas.shape(corners(x, half, top, bottom), "note", 0.0)
         y = (top + bottom + label.ascent - label.descent) / 2
         canvas.text(label, x, y)
@@ -226,7 +226,7 @@ class Triangle(MarkKind):
             canvas.head(o, top.x, y)
 
 
-class Boxed(MarkKind):
+class TextBox(MarkKind):
     """A box around its wires with a text; a ★ in front marks a convolution."""
 
     spans: ClassVar[bool] = True
@@ -239,13 +239,13 @@ class Boxed(MarkKind):
         return (self.label(mark).width + star_room) / 2 + style.INSET
 
     def label(self, mark: Mark) -> Label:
-        return written(mark.text.lstrip("★"), style.BOXED)
+        return formula_label(mark.text.lstrip("★"), style.BOX_TEXT)
 
     def paint(self, canvas: GlyphCanvas, mark: Mark) -> None:
         label, x, half = self.label(mark), canvas.middle, self.half(mark)
         starred = mark.text.startswith("★")
         side = max(style.SIDE, self.tall(mark) / 2 if _alone(mark) else 0.0)
-        top, bottom = around(canvas.rows(mark.ins, mark.outs), side, side)
+        top, bottom = shape_extent(canvas.rows(mark.ins, mark.outs), side, side)
         self.outline(canvas, corners(x, half, top, bottom))
         y = free_row(canvas, top, bottom)
         if starred:
@@ -274,14 +274,14 @@ def _alone(mark: Mark) -> bool:
     return max(len(mark.ins), len(mark.outs)) < 2
 
 
-class FunctionBox(Boxed):
+class FunctionBox(TextBox):
     """A thin box with a large letter: a function of which only the type is known."""
 
     def half(self, mark: Mark) -> float:
         return max(style.FUNCTION_HALF, self.label(mark).width / 2 + style.INSET)
 
     def label(self, mark: Mark) -> Label:
-        return written(mark.text, style.FUNCTION)
+        return formula_label(mark.text, style.FUNCTION)
 
     def outline(self, canvas: GlyphCanvas, points: list[Point]) -> None:
         canvas.shape(points, "none")
@@ -299,7 +299,7 @@ class MaskSquare(MarkKind):
         x, half = canvas.middle, style.MASK
         rows = canvas.rows(mark.ins, mark.outs)
         side = max(style.INSET, half - (max(rows) - min(rows)) / 2)
-        top, bottom = around(rows, side, side)
+        top, bottom = shape_extent(rows, side, side)
         square = corners(x, half, top, bottom)
         canvas.shape(square, "page")
         over = any(top < y < bottom for y in canvas.foreign)  # wires are invisible on ink
@@ -319,7 +319,7 @@ class Bar(MarkKind):
     def bend(self, mark: Mark, ins: Sequence[float], outs: Sequence[float]) -> float:
         rows = [ins[i] for i in mark.ins], [outs[o] for o in mark.outs]
         few, many = sorted(rows, key=len)
-        if not few or all(b - a < style.NEAR for a, b in pairwise(sorted(many))):
+        if not few or all(b - a < style.NEIGHBOUR_GAP for a, b in pairwise(sorted(many))):
             return 0.0
         return max(abs(y - few[0]) for y in many)
 
@@ -331,19 +331,19 @@ class Bar(MarkKind):
         x, before, behind = canvas.middle, canvas.x0, canvas.x1
         if _far(many, slots):  # distant wires bend beside the dots of the others
             x = canvas.x1 - inset if many is ins else canvas.x0 + inset
-            before += canvas.wide if canvas.glyph.joins else 0.0
-            behind -= canvas.wide if canvas.glyph.splits else 0.0
-        top, bottom = around(slots, side, side)
+            before += canvas.mark_width if canvas.glyph.joins else 0.0
+            behind -= canvas.mark_width if canvas.glyph.splits else 0.0
+        top, bottom = shape_extent(slots, side, side)
         canvas.shape(corners(x, half, top, bottom), "ink", 0.0)
 
         def at(n: int, y: float, count: int) -> float:
-            return slots[n] if count == len(slots) else within(y, top + side, bottom - side)
+            return slots[n] if count == len(slots) else clamped_row(y, top + side, bottom - side)
 
         self.tails(canvas, mark, x - half, before, at)
         self.heads(canvas, mark, x + half, behind, at)
 
     def tails(self, canvas: GlyphCanvas, mark: Mark, x: float, before: float, at: _Slot) -> None:
-        near, one = _beside(canvas, canvas.glyph.joins, 1), at(0, canvas.row, len(mark.ins))
+        near, one = _bend_distances(canvas, canvas.glyph.joins, 1), at(0, canvas.row, len(mark.ins))
         for n, i in enumerate(sorted(mark.ins, key=lambda i: canvas.ins[i])):
             y, to = canvas.ins[i], Point(x, at(n, canvas.ins[i], len(mark.ins)))
             bend = Point(min(to.x, canvas.x1 - near.get(n, 0.0)), to.y)
@@ -352,7 +352,10 @@ class Bar(MarkKind):
             canvas.tails[i] = (level, away(bend, level.d).reversed, line(bend, to))
 
     def heads(self, canvas: GlyphCanvas, mark: Mark, x: float, behind: float, at: _Slot) -> None:
-        near, one = _beside(canvas, canvas.glyph.splits, 0), at(0, canvas.row, len(mark.outs))
+        near, one = (
+            _bend_distances(canvas, canvas.glyph.splits, 0),
+            at(0, canvas.row, len(mark.outs)),
+        )
         for n, o in enumerate(sorted(mark.outs, key=lambda o: canvas.outs[o])):
             y, to = canvas.outs[o], Point(x, at(n, canvas.outs[o], len(mark.outs)))
             bend = Point(max(to.x, canvas.x0 + near.get(n, 0.0)), to.y)
@@ -361,7 +364,9 @@ class Bar(MarkKind):
             canvas.heads[o] = (line(to, bend), away(bend, level.a), level)
 
 
-def _beside(canvas: GlyphCanvas, pairs: Sequence[tuple[int, int]], side: int) -> dict[int, float]:
+def _bend_distances(
+    canvas: GlyphCanvas, pairs: Sequence[tuple[int, int]], side: int
+) -> dict[int, float]:
     """Returns the distance from the edge at which the wires of each further array bend."""
     at, to = (canvas.outs, canvas.ins) if side else (canvas.ins, canvas.outs)
     far = sorted({*dots(pairs, side, at, to).values()}, reverse=True)
@@ -376,7 +381,7 @@ def _far(many: list[float], slots: list[float]) -> bool:
 def _slots(canvas: GlyphCanvas, many: list[float], few: list[float]) -> list[float]:
     """Returns where several wires touch a bar: straight if they are adjacent, else near the one."""
     ordered = sorted(many)
-    near = all(b - a < style.NEAR for a, b in pairwise(ordered))
+    near = all(b - a < style.NEIGHBOUR_GAP for a, b in pairwise(ordered))
     if near or not few:
         return ordered
     below = [y for y in canvas.foreign if y > few[0] + style.LEVEL_TOLERANCE]
@@ -402,7 +407,7 @@ class Pentagon(MarkKind):
     def paint(self, canvas: GlyphCanvas, mark: Mark) -> None:
         label, x = self.label(mark), canvas.middle
         half = (label.width + style.PENTAGON) / 2 + style.INSET
-        top, bottom = around(canvas.rows(mark.ins, mark.outs))
+        top, bottom = shape_extent(canvas.rows(mark.ins, mark.outs))
         left, neck, tip = x - half, x + half - style.PENTAGON, x + half
         points = [Point(left, top), Point(neck, top), Point(tip, (top + bottom) / 2)]
         if mark.shape == "lookup":
@@ -416,7 +421,7 @@ class Pentagon(MarkKind):
 def _link(canvas: GlyphCanvas, mark: Mark, x: float, top: float) -> None:
     """Draws the line from the wires of the places to the pentagon; a single place has no wire."""
     half, length = style.LINK
-    rows = [canvas.ins[i] for i in mark.over]
+    rows = [canvas.ins[i] for i in mark.attached_ports]
     start = min(rows, default=min(canvas.ins, default=top) - style.ARRAY_GAP)
     neck = top - length
     canvas.stroke(Point(x, start), Point(x, neck))

@@ -10,7 +10,7 @@ from ncd.drawing.elements import style
 from ncd.drawing.elements.labels import Label, math, roman, sans
 from ncd.drawing.elements.primitives import Point, Rectangle
 from ncd.drawing.elements.routing import GlyphCanvas
-from ncd.drawing.marks.mark_kind import MarkKind, clear_row, reach, within
+from ncd.drawing.marks.mark_kind import MarkKind, clamped_row, clear_row, reach
 from ncd.language.op import Mark, Ports
 
 
@@ -24,28 +24,32 @@ class Letter(MarkKind):
 
     def width(self, mark: Mark) -> float:
         wide = self.label(mark).width + 2 * style.STUB + style.LETTER_ROOM
-        return wide + (noted(mark).width + style.GAP if mark.note else 0.0)
+        return wide + (note_label(mark).width + style.GAP if mark.note else 0.0)
 
     def headroom(self, mark: Mark) -> float:
-        return 0.0 if mark.ins or mark.outs else style.HEADROOM_LETTER + self.below(mark)
+        return 0.0 if mark.ins or mark.outs else style.HEADROOM_LETTER + self.subscript_depth(mark)
 
-    def below(self, mark: Mark) -> float:
+    def subscript_depth(self, mark: Mark) -> float:
         """Returns how far a subscript reaches below the baseline."""
         return max(0.0, self.label(mark).descent)
 
     def label(self, mark: Mark) -> Label:
-        return lettered(mark.text)
+        return letter_label(mark.text)
 
     def paint(self, canvas: GlyphCanvas, mark: Mark) -> None:
         label, x = self.label(mark), canvas.middle
         if mark.ins or mark.outs:
             y = clear_row(canvas, mark, style.CLEAR)
         else:
-            y = min(canvas.foreign, default=canvas.row) - style.OVER - self.below(mark)
+            y = (
+                min(canvas.foreign, default=canvas.row)
+                - style.LETTER_LIFT
+                - self.subscript_depth(mark)
+            )
         if mark.note:
-            x -= (noted(mark).width + style.GAP) / 2
+            x -= (note_label(mark).width + style.GAP) / 2
         box = canvas.text(label, x, y + self.drop)
-        more = noted(mark).width + style.GAP if mark.note else 0.0
+        more = note_label(mark).width + style.GAP if mark.note else 0.0
         barred = reach(canvas, mark, box, y, more)
         if mark.note:
             draw_long_name(canvas, mark, () if barred else mark.outs, box, y)
@@ -62,7 +66,7 @@ class Italic(Letter):
     """A letter on the wire: a map that is not learned, such as G, or its transpose F^T."""
 
     def label(self, mark: Mark) -> Label:
-        return written(mark.text, style.MAP)
+        return formula_label(mark.text, style.MAP)
 
 
 class ParameterName(Letter):
@@ -75,21 +79,21 @@ class ParameterName(Letter):
 
 
 @lru_cache(maxsize=1024)
-def lettered(text: str) -> Label:
+def letter_label(text: str) -> Label:
     """Returns a bold letter with its superscript and subscript."""
     spaced = re.sub(r"_(?=[^\W\d]{2})", " ", text)  # self_attn has no subscript
     return math(spaced, style.LETTER, bold=True)
 
 
 @lru_cache(maxsize=1024)
-def written(text: str, size: float) -> Label:
+def formula_label(text: str, size: float) -> Label:
     """Returns a formula, or an upright word; text between two $ in a word is a formula."""
     if "$" in text or re.fullmatch(r"[^\W\d_]{2,}(?: [^\W\d_]+)*", text):
         return roman(text, size)
     return math(text, size)
 
 
-def noted(mark: Mark) -> Label:
+def note_label(mark: Mark) -> Label:
     """Returns the long name of a mark in small letters, shortened in the middle if needed."""
     name, most = mark.note, style.NOTE_LONGEST
     if len(name) > most:
@@ -99,9 +103,9 @@ def noted(mark: Mark) -> Label:
 
 def draw_long_name(canvas: GlyphCanvas, mark: Mark, outs: Ports, box: Rectangle, y: float) -> float:
     """Draws the long name after a letter and returns its end; wires at its height begin there."""
-    text = canvas.text(noted(mark), box.x1 + style.GAP, y - style.NOTE_LIFT, center=False)
+    text = canvas.text(note_label(mark), box.x1 + style.GAP, y - style.NOTE_LIFT, center=False)
     for o in outs:
-        at = within(canvas.outs[o], y - style.REACH, y + style.REACH)
+        at = clamped_row(canvas.outs[o], y - style.REACH, y + style.REACH)
         if at < text.y1 + style.WIRE_ROOM:
             canvas.head(o, text.x1 + style.GAP, at)
     return text.x1
@@ -135,12 +139,12 @@ class ElementwiseLetter(MarkKind):
     takes_scalar: ClassVar[bool] = True
 
     def width(self, mark: Mark) -> float:
-        return written(mark.text, style.SIGN).width + style.SIGN_ROOM
+        return formula_label(mark.text, style.SIGN).width + style.SIGN_ROOM
 
     usual_headroom = style.HEADROOM_SIGN
 
     def paint(self, canvas: GlyphCanvas, mark: Mark) -> None:
-        label, x = written(mark.text, style.SIGN), canvas.middle
+        label, x = formula_label(mark.text, style.SIGN), canvas.middle
         wires = canvas.ins or canvas.outs
         y = canvas.top - style.SIGN_LIFT
         if not wires:  # the line of an array without axes runs through the letter
@@ -161,7 +165,7 @@ class Plus(MarkKind):
     """A + above wires that join, or another sign at the end of a wire."""
 
     def width(self, mark: Mark) -> float:
-        return max(style.PLUS_ROOM, math(mark.text, style.BOXED).width + 2 * style.STUB)
+        return max(style.PLUS_ROOM, math(mark.text, style.BOX_TEXT).width + 2 * style.STUB)
 
     usual_headroom = style.HEADROOM_PLUS
 
@@ -173,9 +177,9 @@ class Plus(MarkKind):
             )
             return
         y = canvas.ins[mark.ins[0]]
-        box = canvas.text(math(mark.text, style.BOXED), canvas.middle, y + style.DESCENT)
+        box = canvas.text(math(mark.text, style.BOX_TEXT), canvas.middle, y + style.DESCENT)
         for i in mark.ins:
-            canvas.tail(i, box.x0 - style.GAP, within(canvas.ins[i], box.y0, box.y1))
+            canvas.tail(i, box.x0 - style.GAP, clamped_row(canvas.ins[i], box.y0, box.y1))
 
 
 class Word(MarkKind):
@@ -193,7 +197,7 @@ class Word(MarkKind):
         box = canvas.text(label, x, y + (label.ascent - label.descent) / 2)
         reach(canvas, mark, box, y)
         if not mark.outs:
-            arrowed(canvas, mark.text, box.x1, y)
+            draw_arrow(canvas, mark.text, box.x1, y)
 
 
 def word(text: str) -> Label:
@@ -201,7 +205,7 @@ def word(text: str) -> Label:
     return math(text, style.EXPECT) if len(text) == 1 else roman(text, style.WORD)
 
 
-def arrowed(canvas: GlyphCanvas, text: str, x: float, y: float) -> float:
+def draw_arrow(canvas: GlyphCanvas, text: str, x: float, y: float) -> float:
     """Draws the arrow after a word that ends a wire; returns its end."""
     tip = Point(x + style.NUDGE + style.ARROW, y)
     if len(text) == 1:

@@ -10,8 +10,8 @@ from ncd.drawing.elements import style
 from ncd.drawing.elements.labels import Label, math
 from ncd.drawing.elements.primitives import Outline, Point, Rectangle, line, s_curve
 from ncd.drawing.elements.routing import GlyphCanvas
-from ncd.drawing.marks.mark_kind import MarkKind, within
-from ncd.drawing.marks.text_marks import arrowed, draw_long_name, lettered, noted, word
+from ncd.drawing.marks.mark_kind import MarkKind, clamped_row
+from ncd.drawing.marks.text_marks import draw_arrow, draw_long_name, letter_label, note_label, word
 from ncd.language.op import Mark
 
 
@@ -27,8 +27,8 @@ class Trapezoid(MarkKind):
 
     def width(self, mark: Mark) -> float:
         parts = _parts(mark)
-        note = noted(mark).width + style.GAP if mark.note else 0.0
-        return 2 * style.STUB + parts.wide + parts.way + parts.ends + note
+        note = note_label(mark).width + style.GAP if mark.note else 0.0
+        return 2 * style.STUB + parts.trapezoid_width + parts.way + parts.ends + note
 
     usual_headroom = style.HEADROOM_WINDOW
     usual_footroom = style.FOOTROOM_WINDOW
@@ -36,7 +36,10 @@ class Trapezoid(MarkKind):
     def paint(self, canvas: GlyphCanvas, mark: Mark) -> None:
         parts, own = _parts(mark), canvas.rows(mark.ins, mark.outs)
         at = _TrapezoidPosition(
-            canvas.middle - self.width(mark) / 2 + style.STUB, own[0], _down(canvas, mark), parts
+            canvas.middle - self.width(mark) / 2 + style.STUB,
+            own[0],
+            _window_side(canvas, mark),
+            parts,
         )
         _shape(canvas, at)
         for i in mark.ins[:1]:
@@ -44,8 +47,10 @@ class Trapezoid(MarkKind):
         for o in mark.outs[:1]:
             near, far = sorted((at.y(-style.WINDOW_OUT), at.y(style.WINDOW_IN)))
             leaves = at.y(-style.WINDOW_OUT) if parts.flip else canvas.outs[o]
-            canvas.head(o, at.right, within(leaves, near, far))
-        _duck(canvas, mark, at, (_ended if parts.end else _open)(canvas, mark, at))
+            canvas.head(o, at.right, clamped_row(leaves, near, far))
+        _duck(
+            canvas, mark, at, (_draw_ended_axis if parts.end else _draw_open_axis)(canvas, mark, at)
+        )
 
 
 class _Parts(NamedTuple):
@@ -57,7 +62,7 @@ class _Parts(NamedTuple):
     end: str
 
     @property
-    def wide(self) -> float:
+    def trapezoid_width(self) -> float:
         """The width of the trapezoid."""
         more = self.stride.width - style.WINDOW_TEXT if self.stride else 0.0
         return style.WINDOW_WIDE + max(0.0, more)
@@ -74,12 +79,12 @@ class _Parts(NamedTuple):
         """The width of the sign that the window axis ends in."""
         if not self.end:
             return 0.0
-        if self.learned:
-            return lettered(self.end).width + 2 * style.GAP
+        if self.is_learned:
+            return letter_label(self.end).width + 2 * style.GAP
         return word(self.end).width + style.GAP + style.ARROW_WAY
 
     @property
-    def learned(self) -> bool:
+    def is_learned(self) -> bool:
         return self.end.startswith("L")
 
 
@@ -97,19 +102,19 @@ class _TrapezoidPosition(NamedTuple):
 
     left: float
     row: float
-    down: int
+    direction: int
     parts: _Parts
 
     def y(self, away: float) -> float:
         """Returns a row on the side of the window axis."""
-        return self.row + self.down * away
+        return self.row + self.direction * away
 
     @property
     def right(self) -> float:
-        return self.left + self.parts.wide
+        return self.left + self.parts.trapezoid_width
 
 
-def _down(canvas: GlyphCanvas, mark: Mark) -> int:
+def _window_side(canvas: GlyphCanvas, mark: Mark) -> int:
     """Returns the side on which the window axis leaves: that of the other wires."""
     away = [canvas.ins[i] - canvas.ins[mark.ins[0]] for i in mark.ins[1:]]
     away += [canvas.outs[o] - canvas.outs[mark.outs[0]] for o in mark.outs[1:]]
@@ -144,33 +149,33 @@ def star(canvas: GlyphCanvas, at: Point) -> None:
     canvas.shape(points, "ink", 0.0)
 
 
-def _open(canvas: GlyphCanvas, mark: Mark, at: _TrapezoidPosition) -> float:
+def _draw_open_axis(canvas: GlyphCanvas, mark: Mark, at: _TrapezoidPosition) -> float:
     """Draws a window axis that is an output; any other wire ends at the trapezoid."""
     low, high = sorted((at.y(-style.WINDOW_OUT), at.y(style.TRAPEZOID[1] - style.GAP)))
     for i in mark.ins[1:]:
-        canvas.tail(i, at.left, within(canvas.ins[i], low, high))
+        canvas.tail(i, at.left, clamped_row(canvas.ins[i], low, high))
     for n, o in enumerate(mark.outs[1:]):
         row = at.y(style.WINDOW_ROW - style.GAP * n)
-        canvas.head(o, at.right, within(canvas.outs[o], row - style.GAP, row + style.GAP))
+        canvas.head(o, at.right, clamped_row(canvas.outs[o], row - style.GAP, row + style.GAP))
     return at.right
 
 
-def _ended(canvas: GlyphCanvas, mark: Mark, at: _TrapezoidPosition) -> float:
+def _draw_ended_axis(canvas: GlyphCanvas, mark: Mark, at: _TrapezoidPosition) -> float:
     """Draws a window axis that ends in a sign; returns the end of the sign."""
     parts, row = at.parts, at.y(style.WINDOW_ROW)
     start = at.right + (style.WINDOW_FLIP if parts.flip else 0.0)
     stop = at.right + parts.way
-    if parts.learned:
+    if parts.is_learned:
         y = _letter_row(canvas, mark, at)
         box = canvas.text(
-            lettered(parts.end), stop + style.GAP, y + 0.345 * style.LETTER, center=False
+            letter_label(parts.end), stop + style.GAP, y + 0.345 * style.LETTER, center=False
         )
-        enters = y - at.down * style.WINDOW_ENTER
+        enters = y - at.direction * style.WINDOW_ENTER
         right = _channels(canvas, mark, at, box, enters)
     else:
         label = word(parts.end)
         box = canvas.text(label, stop + style.GAP, row + label.ascent / 2, center=False)
-        enters, right = row, arrowed(canvas, parts.end, box.x1, row)
+        enters, right = row, draw_arrow(canvas, parts.end, box.x1, row)
     _axis(canvas, parts.kernel, Point(at.right, row), Point(stop, enters))
     label = parts.kernel
     middle = at.y(style.WINDOW_LABEL) + (label.ascent - label.descent) / 2
@@ -188,23 +193,23 @@ def _letter_row(canvas: GlyphCanvas, mark: Mark, at: _TrapezoidPosition) -> floa
         return at.y(style.WINDOW_ROW + style.WINDOW_ENTER)
     middle = (min(rows) + max(rows)) / 2
     least = at.y(style.WINDOW_ROW + style.WINDOW_ENTER)
-    return max(middle, least) if at.down > 0 else min(middle, least)
+    return max(middle, least) if at.direction > 0 else min(middle, least)
 
 
 def _channels(
     canvas: GlyphCanvas, mark: Mark, at: _TrapezoidPosition, box: Rectangle, enters: float
 ) -> float:
     """Routes the channels into and out of the letter, on the far side of the window axis."""
-    middle = enters + at.down * style.WINDOW_ENTER
-    first = enters + at.down * 2 * style.WINDOW_ENTER
-    last = middle + at.down * style.REACH
+    middle = enters + at.direction * style.WINDOW_ENTER
+    first = enters + at.direction * 2 * style.WINDOW_ENTER
+    last = middle + at.direction * style.REACH
     for i in mark.ins[1:]:
-        y = within(canvas.ins[i], min(first, last), max(first, last))
+        y = clamped_row(canvas.ins[i], min(first, last), max(first, last))
         bend = Point(min(at.right, box.x0 - style.GAP), y)
         end = Point(box.x0 - style.GAP, y)
         canvas.tails[i] = (s_curve(Point(canvas.x0, canvas.ins[i]), bend), line(bend, end))
     for o in mark.outs[1:]:
-        y = within(canvas.outs[o], middle - style.REACH, middle + style.REACH)
+        y = clamped_row(canvas.outs[o], middle - style.REACH, middle + style.REACH)
         canvas.head(o, box.x1 + style.GAP, y)
     return draw_long_name(canvas, mark, mark.outs[1:], box, middle) if mark.note else box.x1
 

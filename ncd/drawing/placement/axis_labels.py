@@ -14,9 +14,9 @@ from ncd.language.arguments import Labels
 from ncd.language.axes import Axis
 
 Names = Mapping[Port, Label]
-_Known = dict[Port, tuple[Label, int]]  # a wire's last label, and how many steps ago it was
+_LabelAges = dict[Port, tuple[Label, int]]  # a wire's last label, and how many steps ago it was
 NONE: Mapping[str, str] = MappingProxyType({})
-AGAIN = 3  # steps after which a label is repeated where wires meet
+REPEAT_STEPS = 3  # steps after which a label is repeated where wires meet
 
 
 def axis_label(axis: Axis, labels: Labels, size: float = style.NAME, cast: str = "") -> Label:
@@ -47,16 +47,17 @@ def names(
     cast: set[str] = set()
     hidden = hidden_input_wires(plan)
     found: list[Names] = []
-    known: _Known = {}
+    known: _LabelAges = {}
     called: dict[int, list[Label]] = {}  # by id() of the array, as most arrays recur
     for s, state in enumerate(plan.states):
         ends = every or s in (0, len(plan.states) - 1)
-        known = _known(plan, s, known) if s else {}
-        met = _met(plan, s)
+        known = _continuing_labels(plan, s, known) if s else {}
+        met = _meeting_wires(plan, s)
         here: dict[Port, Label] = {}
         for value in state:
-            ports = plan.drawn(value)
-            far = any(known[port][1] >= AGAIN for port in ports if port in met and port in known)
+            ports = plan.array_wires(value)
+            ages = (known[port][1] for port in ports if port in met and port in known)
+            far = any(age >= REPEAT_STEPS for age in ages)
             axes = called.get(id(value.array))
             if axes is None:
                 axes = called[id(value.array)] = [axis_label(axis, labels) for axis in value.array]
@@ -75,7 +76,7 @@ def names(
     return found
 
 
-def _met(plan: Plan, s: int) -> set[Port]:
+def _meeting_wires(plan: Plan, s: int) -> set[Port]:
     """Returns the wires of a state that an op ends or joins, if it takes several of them."""
     found: set[Port] = set()
     for unit in plan.steps[s] if s < len(plan.steps) else ():
@@ -87,20 +88,20 @@ def _met(plan: Plan, s: int) -> set[Port]:
     return found
 
 
-def _known(plan: Plan, s: int, before: _Known) -> _Known:
+def _continuing_labels(plan: Plan, s: int, before: _LabelAges) -> _LabelAges:
     """Returns the labels of continuing wires that need no new one."""
     found = {}
     for unit in plan.steps[s - 1]:
         if unit.cell is None or not names_its_array(unit.glyph):
-            crossed = _crossed(unit)
+            crossed = _crossed_outputs(unit)
             for o, port in enumerate(unit.outs):
-                if o in unit.before and o not in crossed:
-                    label, age = before[unit.ins[unit.before[o]]]
+                if o in unit.continued_inputs and o not in crossed:
+                    label, age = before[unit.ins[unit.continued_inputs[o]]]
                     found[port] = (label, age + 1)
     return found
 
 
-def _crossed(unit: PlanItem) -> set[int]:
+def _crossed_outputs(unit: PlanItem) -> set[int]:
     """Returns the outputs whose wires change their order."""
     if unit.passes or len(unit.glyph.through) < 2:
         return set()

@@ -24,7 +24,7 @@ from ncd.drawing.elements.primitives import (
     line,
     polygon,
     s_curve,
-    straightened,
+    simplified_path,
 )
 from ncd.drawing.placement.axis_labels import hidden_input_wires
 from ncd.drawing.placement.repeated_parts import RepeatedPart
@@ -56,14 +56,14 @@ def dashes(
             continue
         here: dict[_Pair, _Separator] = {}
         for n, (a, b) in enumerate(pairwise(state)):
-            if s == 0 and hidden & {*plan.drawn(a), *plan.drawn(b)}:
+            if s == 0 and hidden & {*plan.array_wires(a), *plan.array_wires(b)}:
                 continue
             pair = a.id, b.id
             here[pair] = open_lines.get(pair) or _Separator(s)
-            here[pair].levels.append(_between(plan, rows, gaps, s, n))
+            here[pair].levels.append(_separator_range(plan, rows, gaps, s, n))
         open_lines = {}
         for pair, drawn in here.items():
-            after = _after(plan, s, pair)
+            after = _next_pair(plan, s, pair)
             if after:
                 open_lines[after] = drawn
             else:
@@ -101,10 +101,10 @@ def _path(plan: Plan, at: ColumnPositions, drawn: _Separator, last: int, pair: _
             pieces.append(s_curve(pieces[-1].d, Point(left, y)))
         pieces.append(line(Point(left, y), Point(right, y)))
     pieces += _end(plan, at, last, pair, pieces[-1].d)
-    return straightened(pieces)
+    return simplified_path(pieces)
 
 
-def _after(plan: Plan, s: int, pair: _Pair) -> _Pair | None:
+def _next_pair(plan: Plan, s: int, pair: _Pair) -> _Pair | None:
     """Returns the pair of arrays between which a separator continues, or None."""
     if s == len(plan.steps):
         return None
@@ -129,12 +129,12 @@ def _end(plan: Plan, at: ColumnPositions, s: int, pair: _Pair, start: Point) -> 
     return [line(start, Point(start.x + reach, start.y))]
 
 
-def _between(plan: Plan, rows: Sequence[Rows], gaps: Gaps, s: int, n: int) -> _Level:
+def _separator_range(plan: Plan, rows: Sequence[Rows], gaps: Gaps, s: int, n: int) -> _Level:
     """Returns the range of rows for a separator below the nth array."""
-    (above, below), room = plan.states[s][n : n + 2], gaps.above(s, n + 1)
-    ends, starts = _around(plan, rows, s, above), _around(plan, rows, s, below)
+    (above, below), room = plan.states[s][n : n + 2], gaps.height_above(s, n + 1)
+    ends, starts = _array_rows(plan, rows, s, above), _array_rows(plan, rows, s, below)
     clear = (style.DASH_TITLE if room else style.DASH_ABOVE) + room
-    under = style.DASH_BELOW + gaps.below(s, n) + style.DASH_BORDER * bool(gaps.closes(s, n))
+    under = style.DASH_BELOW + gaps.height_below(s, n) + style.DASH_BORDER * bool(gaps.closes(s, n))
     top, bottom = max(ends) + under, min(starts) - clear
     if top > bottom:  # no room beside the marks, so only the wires of this state count
         top = max(rows[s][port] for port in plan.places(above)) + under
@@ -143,7 +143,7 @@ def _between(plan: Plan, rows: Sequence[Rows], gaps: Gaps, s: int, n: int) -> _L
     return min(top, middle), max(bottom, middle)
 
 
-def _around(plan: Plan, rows: Sequence[Rows], s: int, value: Value) -> list[float]:
+def _array_rows(plan: Plan, rows: Sequence[Rows], s: int, value: Value) -> list[float]:
     """Returns the rows of an array's wires, and of the wires that the adjacent op makes of them."""
     found = [rows[s][port] for port in plan.places(value)]
     for units, other in ((plan.consumers[s : s + 1], s + 1), (plan.producers[s - 1 : s], s - 1)):
@@ -178,7 +178,7 @@ def _data(
     for s, state in enumerate(plan.states):
         middle = at.names[s]
         here = [text.box for text in labels if abs(_middle(text) - middle) < 0.5]
-        ys = [rows[s][port] for value in state for port in plan.drawn(value)]
+        ys = [rows[s][port] for value in state for port in plan.array_wires(value)]
         if not ys:
             continue  # arrays without axes have no wires
         half = max((box.width for box in here), default=0.0) / 2 + style.BAND_SIDE
@@ -202,9 +202,7 @@ def _operations(
         over, under = style.BAND_FENCED if fenced else style.BAND_HIGH
         body = Rectangle(x0, min(ys) - over, x1, max(ys) + under)
         more = style.INK / 2 if fenced else style.INK
-        box = Rectangle.around(
-            [body, *(Rectangle(x0, b.y0 - more, x1, b.y1 + more) for b in boxes)]
-        )
+        box = Rectangle.union([body, *(Rectangle(x0, b.y0 - more, x1, b.y1 + more) for b in boxes)])
         yield _band("operation", box, "operation")
 
 
@@ -267,9 +265,9 @@ def fences(
         held += [t.box for t in thumbnails if t.array in inside and x0 < t.box.x0 < x1]
         held += ink.get(frame.id, [])
         boxes = [box.grown(style.INK) for box in held] + inner.get(frame.id, [])
-        body = Rectangle.around([_wires(plan, rows, frame, x0, x1), *boxes])
+        body = Rectangle.union([_wires(plan, rows, frame, x0, x1), *boxes])
         if at.panel and plan.is_panel(frame):
-            body = Rectangle.around([_wires(plan, rows, frame, x0, x1, style.BAND_HIGH), body])
+            body = Rectangle.union([_wires(plan, rows, frame, x0, x1, style.BAND_HIGH), body])
             body = body.grown(style.BAND_PANEL)
         lines = _lines(plan, frame, at)
         over = style.LEADING * len(lines) + style.TITLE_ROOM[0] if lines else 0.0

@@ -30,7 +30,7 @@ from ncd.drawing.elements.primitives import (
     moved,
     polygon,
     s_curve,
-    straightened,
+    simplified_path,
 )
 from ncd.drawing.elements.routing import GlyphCanvas, ObstacleGrid, stems
 from ncd.drawing.marks.marks import mark_width, paint, takes_cap
@@ -139,7 +139,7 @@ class ColumnRouter:
         starts, stops = [x0], [x1]
         for unit in self.plan.steps[s]:
             if unit.glyph.caps:
-                starts.append(x0 + self.at.stretches[unit.node].free)
+                starts.append(x0 + self.at.stretches[unit.node].bend_start)
             elif unit.cell and not unit.inputs:
                 stops.append(x1 - mark_width(unit.glyph))
             elif unit.cell and not unit.outputs:
@@ -181,7 +181,7 @@ def _glyph(unit: PlanItem, cell: Cell, canvas: GlyphCanvas) -> DrawnGlyph:
         role=cell.op.role,
         description=cell.description,
         items=tuple(canvas.items),
-        hit_box=Rectangle.around(boxes).grown(style.MARK_HIT),
+        hit_box=Rectangle.union(boxes).grown(style.MARK_HIT),
         ink=tuple(canvas.ink),
         unit=unit,
     )
@@ -207,11 +207,11 @@ def stitch_rows(rows: Sequence[Plan], drawings: Sequence[Drawing]) -> Drawing:
 def _cut(row: Plan, drawing: Drawing) -> Drawing:
     """Returns the drawing without the bracket of a repetition that only continues."""
     over = {frame.id: frame.goes_on for frame in row.frames}
-    fences = tuple(_open(fence, *over[fence.id]) for fence in drawing.fences)
+    fences = tuple(_without_cut_brackets(fence, *over[fence.id]) for fence in drawing.fences)
     return replace(drawing, fences=fences)
 
 
-def _open(fence: DrawnFence, before: bool, behind: bool) -> DrawnFence:
+def _without_cut_brackets(fence: DrawnFence, before: bool, behind: bool) -> DrawnFence:
     if not fence.brackets:
         return fence
     sides = slice(int(before), 1 if behind else 2)
@@ -234,18 +234,18 @@ def _with_arrows(drawing: Drawing, before: Set[str], behind: Set[str]) -> Drawin
         if wire.array in before and not wire.made_by and wire.path[0].a.x < left + 1
     ]
     ink = [
-        Rectangle.of(p for curve in item.path for p in curve)
+        Rectangle.from_points(p for curve in item.path for p in curve)
         for arrow in arrows
         for item in arrow.items
         if isinstance(item, Outline)
     ]
-    around = Rectangle.around([drawing.box, *(box.grown(style.MARGIN) for box in ink)])
+    around = Rectangle.union([drawing.box, *(box.grown(style.MARGIN) for box in ink)])
     return replace(drawing, box=around, extras=(*drawing.extras, *arrows))
 
 
 def _leaving(wire: DrawnWire) -> Annotation:
     """Returns an arrow from the end of a wire, downwards and on."""
-    (x, y), (long, high) = wire.path[-1].d, style.BENT
+    (x, y), (long, high) = wire.path[-1].d, style.BENT_ARROW
     tip = Point(x + long, y + high)
     bend = Curve(Point(x, y), Point(x + 0.5 * long, y), Point(x + 0.8 * long, y + 0.4 * high), tip)
     return _arrow(wire, bend, "goes on in the next row")
@@ -253,7 +253,7 @@ def _leaving(wire: DrawnWire) -> Annotation:
 
 def _coming(wire: DrawnWire) -> Annotation:
     """Returns an arrow from above to the beginning of a wire."""
-    (x, y), (long, high) = wire.path[0].a, style.BENT
+    (x, y), (long, high) = wire.path[0].a, style.BENT_ARROW
     start = Point(x - long, y - high)
     near = Point(x - 0.8 * long, y - 0.4 * high)
     bend = Curve(start, near, Point(x - 0.5 * long, y), Point(x, y))
@@ -281,7 +281,7 @@ def _arrow(wire: DrawnWire, bend: Curve, words: str) -> Annotation:
 # --- Lays out a plan: y coordinates, then x coordinates, then wires, marks, separators and fences
 
 TRIES = 4
-OPEN = {  # by whether a wire begins, and ends, without a mark
+OPEN_ENDS = {  # by whether a wire begins, and ends, without a mark
     (False, False): frozenset[str](),
     (True, False): frozenset({"begins"}),
     (False, True): frozenset({"ends"}),
@@ -315,7 +315,7 @@ def lay(
         before, heights = heights, needed
         if heights == before:
             break
-    alike = [repeat for repeat in alike if at.same(repeat)]
+    alike = [repeat for repeat in alike if at.has_model_width(repeat)]
     return _Layout(planned, placed, named, called, at, alike, bands).drawing(gaps, mark, dark)
 
 
@@ -326,38 +326,38 @@ class _Layout:
     plan: Plan
     rows: Sequence[Rows]
     names: Sequence[Names]
-    called: Mapping[str, str]
-    at: ColumnPositions
+    array_names: Mapping[str, str]
+    column_positions: ColumnPositions
     repeats: Sequence[RepeatedPart]
     bands: bool = False
 
     def drawing(self, gaps: Gaps, mark: str, dark: bool) -> Drawing:
         glyphs, wires, labels = [*self.steps.glyphs.values()], self.wires(), self.labels()
-        pictures = tuple(gaps.thumbnails.placed(self.plan, self.rows, self.at.names))
-        own = fences(self.plan, self.rows, self.at, glyphs, labels, pictures)
+        pictures = tuple(gaps.thumbnails.placed(self.plan, self.rows, self.column_positions.names))
+        columns = self.column_positions
+        own = fences(self.plan, self.rows, columns, glyphs, labels, pictures)
         solid = [b for g in glyphs for b in g.ink]
         solid += [picture.box.grown(style.PICTURE_CLEAR) for picture in pictures]
         solid += [text.box for texts in (labels, *(f.title for f in own)) for text in texts]
         edges = [edge for fence in own if not fence.brackets for edge in fence.box.edges]
-        spans = [(self.at.right[t.first], self.at.left[t.last]) for t in self.repeats]
+        spans = [(columns.right[t.first], columns.left[t.last]) for t in self.repeats]
         ground = ObstacleGrid((*solid, *edges), (wire.path for wire in wires), spans)
         lines = self.separators(gaps, ground)
-        extras = behind(self.plan, self.rows, self.at, labels, glyphs) if self.bands else ()
-        boxes = [*solid, *(f.box for f in own)]
-        boxes += _around(wires)
+        bands = behind(self.plan, self.rows, columns, labels, glyphs) if self.bands else ()
+        boxes = [*solid, *(f.box for f in own), *(band.box for band in bands)]
+        boxes += _wire_bounds(wires)
         boxes += [extent(dash.path) for dash in lines]
-        boxes += [extra.box for extra in extras]
-        boxes = boxes or [Rectangle(0.0, 0.0, *style.EMPTY)]
+        boxes = boxes or [Rectangle(0.0, 0.0, *style.EMPTY_PAGE)]
         return Drawing(
             title="",
             description="",
-            box=Rectangle.around(boxes).grown(style.MARGIN),
+            box=Rectangle.union(boxes).grown(style.MARGIN),
             fences=own,
             dashes=lines,
             wires=wires,
             glyphs=tuple(glyphs),
             labels=labels,
-            extras=extras,
+            extras=bands,
             thumbnails=pictures,
             highlighted_id=mark,
             dark=dark,
@@ -365,7 +365,7 @@ class _Layout:
 
     def separators(self, gaps: Gaps, ground: ObstacleGrid) -> tuple[Dash, ...]:
         """Returns the visible pieces of all separators, those of repeated parts as moved copies."""
-        drawn = dashes(self.plan, self.rows, self.at, gaps, self.repeats)
+        drawn = dashes(self.plan, self.rows, self.column_positions, gaps, self.repeats)
         pieces = [(s, piece) for s, path in drawn for piece in ground.clear(path)]
         for repeat in self.repeats:
             move, inner = (
@@ -377,7 +377,7 @@ class _Layout:
 
     @lazy_property
     def steps(self) -> ColumnRouter:
-        return ColumnRouter(self.plan, self.rows, self.at, self.repeats)
+        return ColumnRouter(self.plan, self.rows, self.column_positions, self.repeats)
 
     # Wires and names -----------------------------------------------------------------------------
 
@@ -396,17 +396,17 @@ class _Layout:
         for id, value in values.items():
             repeat = again.get(first[id])
             if repeat is not None and last[id] < repeat.last:
-                for port in self.plan.drawn(value):
+                for port in self.plan.array_wires(value):
                     found[port] = self.copy(repeat, value, port, found[repeat.ids[id], port[1]])
                 continue
-            for port in self.plan.drawn(value):
+            for port in self.plan.array_wires(value):
                 if first[id] or port not in hidden:
                     found[port] = self.wire(value, port, first[id], last[id])
         return tuple(found.values())
 
     def copy(self, repeat: RepeatedPart, value: Value, port: Port, model: DrawnWire) -> DrawnWire:
         """Returns a wire of a repeated part, moved from its model."""
-        name, same = self.called.get(value.id, ""), self.called.get(model.array, "")
+        name, same = self.array_names.get(value.id, ""), self.array_names.get(model.array, "")
         return fast_replace(
             model,
             array=value.id,
@@ -414,8 +414,8 @@ class _Layout:
             words=model.description
             if name == same
             else wire_words(value.array, value.array[port[1]], name),
-            made_by=repeat.own.get(model.made_by, ""),
-            taken_by=repeat.own.get(model.taken_by, ""),
+            made_by=repeat.ids_from_model.get(model.made_by, ""),
+            taken_by=repeat.ids_from_model.get(model.taken_by, ""),
         )
 
     def wire(self, value: Value, port: Port, first: int, last: int) -> DrawnWire:
@@ -430,25 +430,28 @@ class _Layout:
             axis=axis.name,
             path=self.path(port, first, last),
             double=axis.spatial,
-            description=wire_words(array, axis, self.called.get(value.id, "")),
+            description=wire_words(array, axis, self.array_names.get(value.id, "")),
             made_by=made.node if made else "",
             taken_by=taken.node if taken else "",
-            open_ends=OPEN[begins, ends],
+            open_ends=OPEN_ENDS[begins, ends],
         )
 
     def path(self, port: Port, first: int, last: int) -> Path:
         head, tail = self.steps.heads.get(port), self.steps.tails.get(port)
         pieces = [*(self.stub(port, first - 1, first) if head is None else head)]
-        start, passes = Point(self.at.left[first], self.rows[first][port]), self.steps.passes
+        start, passes = (
+            Point(self.column_positions.left[first], self.rows[first][port]),
+            self.steps.passes,
+        )
         for s in range(first, last + 1):
             bend = passes.get((s, port))
             if bend or s == last:
-                pieces.append(line(start, Point(self.at.right[s], start.y)))
+                pieces.append(line(start, Point(self.column_positions.right[s], start.y)))
             if bend:
                 pieces += bend
                 start = bend[-1].d
         pieces += self.stub(port, last, last) if tail is None else tail
-        return straightened(pieces)
+        return simplified_path(pieces)
 
     def stub(self, port: Port, s: int, state: int) -> Path:
         """Returns a short piece of wire in a step without a path for it."""
@@ -456,7 +459,11 @@ class _Layout:
             return ()
         if s < state and port[0] not in self.plan.producers[s]:  # a delayed input
             return ()
-        x0, x1, y = self.at.right[s], self.at.left[s + 1], self.rows[state][port]
+        x0, x1, y = (
+            self.column_positions.right[s],
+            self.column_positions.left[s + 1],
+            self.rows[state][port],
+        )
         reach = min(style.STUB, (x1 - x0) / 2)
         return (
             (line(Point(x0, y), Point(x0 + reach, y)),)
@@ -479,10 +486,12 @@ class _Layout:
         lift = style.LABEL_LIFT + (style.DOUBLE / 2 if axis.spatial else 0.0)
         room = style.AXIS_GAP - style.LABEL_ROOM - lift - label.ascent
         y = self.rows[s][port] - lift - max(0.0, min(label.descent - style.LABEL_ROOM, room))
-        return Text(label, Point(self.at.names[s] - label.width / 2, y), axis.name, value.id)
+        return Text(
+            label, Point(self.column_positions.names[s] - label.width / 2, y), axis.name, value.id
+        )
 
 
-def _around(wires: Sequence[DrawnWire]) -> list[Rectangle]:
+def _wire_bounds(wires: Sequence[DrawnWire]) -> list[Rectangle]:
     """Returns the bounding box of all wires with their widths, if there are any.
 
     A curve of a wire never leaves the box around its two ends.
@@ -490,7 +499,7 @@ def _around(wires: Sequence[DrawnWire]) -> list[Rectangle]:
     points = [end for wire in wires for a, _, _, d in wire.path for end in (a, d)]
     if not points:
         return []
-    x0, y0, x1, y1 = Rectangle.of(points)
+    x0, y0, x1, y1 = Rectangle.from_points(points)
     return [Rectangle(x0, y0 - style.WIRE_ROOM, x1, y1 + style.WIRE_ROOM)]
 
 

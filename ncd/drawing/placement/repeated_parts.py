@@ -44,7 +44,7 @@ class RepeatedPart:
         return self.first - self.model
 
     @lazy_property
-    def own(self) -> Mapping[str, str]:
+    def ids_from_model(self) -> Mapping[str, str]:
         """The ids here, by those in the model."""
         return {theirs: ours for ours, theirs in self.ids.items()}
 
@@ -80,8 +80,8 @@ class _Comparison:
         """Returns the map of ids, or None if the parts differ otherwise."""
         same = all(map(self.state, range(self.first, self.last + 1)))
         same = same and all(map(self.step, range(self.first, self.last)))
-        same = same and all(map(self.named, range(self.first + 1, self.last)))
-        return self.known if same and self.framed() else None
+        same = same and all(map(self.has_same_names, range(self.first + 1, self.last)))
+        return self.known if same and self.has_same_frames() else None
 
     def state(self, s: int) -> bool:
         ours, theirs = self.plan.states[s], self.plan.states[s - self.back]
@@ -107,19 +107,22 @@ class _Comparison:
         given = zip((a.inputs, a.outputs), (b.inputs, b.outputs), strict=True)
         return all([self.known[v.id] for v in x] == [v.id for v in y] for x, y in given)
 
-    def named(self, s: int) -> bool:
+    def has_same_names(self, s: int) -> bool:
         ours, theirs = self.names[s], self.names[s - self.back]
         return len(ours) == len(theirs) and all(
             theirs.get((self.known[id], i)) == label for (id, i), label in ours.items()
         )
 
-    def framed(self) -> bool:
+    def has_same_frames(self) -> bool:
         """Returns whether both contain the same frames, except those around the whole part."""
         start, stop = self.first - self.back, self.last - self.back
-        ours, theirs = list(self.over(self.first, self.last)), list(self.over(start, stop))
+        ours, theirs = (
+            list(self.overlapping_frames(self.first, self.last)),
+            list(self.overlapping_frames(start, stop)),
+        )
         return len(ours) == len(theirs) and all(map(self.frame, ours, theirs))
 
-    def over(self, first: int, last: int) -> Iterator[Region]:
+    def overlapping_frames(self, first: int, last: int) -> Iterator[Region]:
         for frame in self.plan.frames:
             whole = frame.first <= first and last <= frame.last
             alone = (frame.first, frame.last) == (first, last)

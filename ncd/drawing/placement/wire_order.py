@@ -24,7 +24,7 @@ from ncd.language.op import Glyph, Ports
 
 _Block = tuple[Ports, Ports]  # inputs that stay adjacent, and the outputs that they become
 _Slots = tuple[tuple[int, int], ...]
-MOST = 4  # wires between the arrays of a cap that are tried both above and below it
+MAX_CAP_WIRES = 4  # wires between the arrays of a cap that are tried both above and below it
 
 
 def mark_order(unit: PlanItem) -> tuple[Mapping[Port, Port], Mapping[Port, Port]]:
@@ -44,10 +44,10 @@ def at_marks(
 ) -> tuple[list[float], list[float]]:
     """Returns the rows of the inputs at the marks, and of the outputs where they leave."""
     reached, left = _orders(unit.glyph, *unit.arrays)
-    return _moved(ins, reached), _moved(outs, left)
+    return _rows_at_slots(ins, reached), _rows_at_slots(outs, left)
 
 
-def _moved(rows: Sequence[float], slots: Sequence[tuple[int, int]]) -> list[float]:
+def _rows_at_slots(rows: Sequence[float], slots: Sequence[tuple[int, int]]) -> list[float]:
     found = list(rows)
     for port, slot in slots:
         found[port] = rows[slot]
@@ -58,9 +58,9 @@ def _moved(rows: Sequence[float], slots: Sequence[tuple[int, int]]) -> list[floa
 def _orders(glyph: Glyph, ins: tuple[Ports, ...], outs: tuple[Ports, ...]) -> tuple[_Slots, _Slots]:
     """Returns the ports that change places, and whose place each takes: inputs, then outputs."""
     above, below = tuple(chain(*ins)), tuple(chain(*outs))
-    within = [(_sorted(cap, ins), ()) for cap in glyph.caps if _in_one(cap, ins)]
+    within = [(_sorted_ports(cap, ins), ()) for cap in glyph.caps if _in_one(cap, ins)]
     if glyph.caps and not within:
-        return _slots(above, _nested(glyph, ins)), ()
+        return _slots(above, _nested_order(glyph, ins)), ()
     blocks: list[_Block] = [*_blocks(glyph, ins, outs), *within]
     if all(_neighbours(i, above) and _neighbours(o, below) for i, o in blocks):
         return (), ()
@@ -91,7 +91,7 @@ def _blocks(glyph: Glyph, ins: tuple[Ports, ...], outs: tuple[Ports, ...]) -> li
     """Returns the wires of each mark that needs adjacent ones, all of one array."""
     found = []
     for mark in glyph.marks:
-        own, new = _sorted(mark.ins, ins), _sorted(mark.outs, outs)
+        own, new = _sorted_ports(mark.ins, ins), _sorted_ports(mark.outs, outs)
         if own and wants_neighbours(mark) and _in_one(own, ins) and _in_one(new, outs):
             found.append((own, new))
     return found
@@ -101,7 +101,7 @@ def _in_one(own: Ports, arrays: tuple[Ports, ...]) -> bool:
     return sum(any(port in array for port in own) for array in arrays) < 2
 
 
-def _sorted(own: Ports, arrays: tuple[Ports, ...]) -> Ports:
+def _sorted_ports(own: Ports, arrays: tuple[Ports, ...]) -> Ports:
     """Returns ports from top to bottom."""
     return tuple(port for port in chain(*arrays) if port in own)
 
@@ -120,22 +120,22 @@ def _crossings(blocks: Sequence[_Block], above: Ports, below: Ports) -> int:
 # --- caps ----------------------------------------------------------------------------------------
 
 
-def _nested(glyph: Glyph, ins: tuple[Ports, ...]) -> list[int]:
+def _nested_order(glyph: Glyph, ins: tuple[Ports, ...]) -> list[int]:
     """Returns an order in which caps are nested or apart and continuing wires lie outside them.
 
     A wire between the arrays of a cap goes above or below it, whichever gives fewer crossings.
     """
     above = tuple(chain(*ins))
-    caught = _stacked(glyph, ins, frozenset())[1][:MOST]
+    caught = _cap_order(glyph, ins, frozenset())[1][:MAX_CAP_WIRES]
     tries = [
         frozenset(port for port, is_up in zip(caught, ups, strict=True) if is_up)
         for ups in product((False, True), repeat=len(caught))
     ]
-    orders = [_stacked(glyph, ins, up)[0] for up in tries]
+    orders = [_cap_order(glyph, ins, up)[0] for up in tries]
     return min(orders, key=lambda order: _tangle(glyph, above, order))
 
 
-def _stacked(
+def _cap_order(
     glyph: Glyph, ins: tuple[Ports, ...], up: frozenset[int]
 ) -> tuple[list[int], list[int]]:
     """Returns the order, and the wires caught between the arrays of a cap; ``up`` go above it.
@@ -212,7 +212,7 @@ class WireGroup(NamedTuple):
 
     wires: tuple[Port, ...]
     offsets: tuple[float, ...]
-    above: float  # the least distance from the last wire of the item above
+    min_gap: float  # the least distance from the last wire of the item above
 
 
 class Gaps:
@@ -268,7 +268,9 @@ class Gaps:
         found: list[WireGroup] = []
         spread = self.spread[s]
         for n, value in enumerate(self.plan.states[s]):
-            gap = style.ARRAY_GAP + self._between(s, n) + self.above(s, n) if n else 0.0
+            gap = (
+                style.ARRAY_GAP + self._border_height(s, n) + self.height_above(s, n) if n else 0.0
+            )
             wires = self.plan.places(value)
             steps = _offsets(value, wires)
             if value.id in spread:
@@ -280,19 +282,19 @@ class Gaps:
                 found.append(WireGroup(wires, tuple(steps), gap))
         return found
 
-    def _between(self, s: int, n: int) -> float:
+    def _border_height(self, s: int, n: int) -> float:
         """Returns the height of the fence borders above the nth array."""
         opens, closes = self.edges[s][n]
         need = style.PAD * max(0, len(opens) - 1) + style.PAD * max(0, len(closes) - 1)
-        need += style.BETWEEN if opens and closes else 0.0
-        return need + self.below(s, n - 1)
+        need += style.FENCE_GAP if opens and closes else 0.0
+        return need + self.height_below(s, n - 1)
 
-    def below(self, s: int, n: int) -> float:
+    def height_below(self, s: int, n: int) -> float:
         """Returns the height right below the nth array: marks, and counts of closing brackets."""
         room = self.under[s].get(self.plan.states[s][n].id, 0.0)
         return room + sum([style.BRACKET_ROOM for frame in self.closes(s, n) if frame.ends])
 
-    def above(self, s: int, n: int) -> float:
+    def height_above(self, s: int, n: int) -> float:
         """Returns the height right above the nth array: titles of opening fences, and marks."""
         room = self.over[s].get(self.plan.states[s][n].id, 0.0)
         return room + sum([self._head(frame) for frame in self.edges[s][n][0]])
@@ -338,15 +340,15 @@ class Gaps:
             if not opens and not closes:
                 continue
             if n:
-                yield from self._under(s, state[n - 1], opens, closes)
+                yield from self._distances_below(s, state[n - 1], opens, closes)
             if n < len(state):
-                yield from self._over(self.plan.places(state[n])[0], opens, closes)
+                yield from self._distances_above(self.plan.places(state[n])[0], opens, closes)
             for frame, other in product(opens, closes):
                 if min(frame.last, other.last) > max(frame.first, other.first):
-                    apart = _foot(other) + style.LETTERS + style.BETWEEN + self._head(frame)
+                    apart = _foot(other) + style.LETTERS + style.FENCE_GAP + self._head(frame)
                     yield (other.id, "bottom"), (frame.id, "top"), apart
 
-    def _under(
+    def _distances_below(
         self, s: int, value: Value, opens: Sequence[Region], closes: Sequence[Region]
     ) -> Iterator[Room]:
         """Yields the distances below an array in frames that end there."""
@@ -356,11 +358,11 @@ class Gaps:
         for frame in reversed(closes):
             yield last, (frame.id, "bottom"), room
             room += _foot(frame) + style.INNER
-        clear = style.SKY + style.GROUND + self.under[s].get(value.id, 0.0) + style.BETWEEN
+        clear = style.SKY + style.GROUND + self.under[s].get(value.id, 0.0) + style.FENCE_GAP
         for frame in opens:
             yield last, (frame.id, "top"), clear + self._head(frame)
 
-    def _over(
+    def _distances_above(
         self, wire: Port, opens: Sequence[Region], closes: Sequence[Region]
     ) -> Iterator[Room]:
         """Yields the distances above a wire in frames that begin there."""
@@ -369,12 +371,12 @@ class Gaps:
             yield (frame.id, "top"), wire, room
             room += self._head(frame) + style.INNER
         for frame in closes:
-            yield (frame.id, "bottom"), wire, _foot(frame) + style.BELOW
+            yield (frame.id, "bottom"), wire, _foot(frame) + style.FENCE_CLEARANCE
 
 
 def _edges(plan: Plan, s: int) -> list[_Edge]:
     """Returns the frames that begin and end above each array of a state and below the last."""
-    around = plan.around[s]
+    around = plan.enclosing_frames[s]
     inside = [(), *(around.get(value.id, ()) for value in plan.states[s]), ()]
     return [_edge(above, below) for above, below in pairwise(inside)]
 

@@ -42,7 +42,7 @@ class OpRouting:
     """The routing of an op's wires between their rows before and after it."""
 
     def __init__(self, unit: PlanItem, ins: Sequence[float], outs: Sequence[float]) -> None:
-        unit = _levelled(unit, ins, outs)
+        unit = _with_level_copy(unit, ins, outs)
         self.unit, self.glyph, self.ins, self.outs = unit, unit.glyph, ins, outs
         self.at, self.to = at_marks(unit, ins, outs)
         self.wide, self.late = mark_width(unit.glyph), late(unit)
@@ -58,11 +58,15 @@ class OpRouting:
     @lazy_property
     def width(self) -> float:
         """Its width."""
-        wide = self._contracted(self.contraction) if self.contraction else self._plain
+        wide = (
+            self._contraction_width(self.contraction)
+            if self.contraction
+            else self._uncontracted_width
+        )
         return self.before + wide + self.behind
 
     @property
-    def free(self) -> float:
+    def bend_start(self) -> float:
         """The distance from the left of a contraction at which passing arrays may bend."""
         assert self.contraction is not None
         return self.before + self.wide + self.contraction.end + style.CAP_CLEAR
@@ -71,14 +75,14 @@ class OpRouting:
     def _wires(self) -> list[tuple[float, float]]:
         return [(self.at[i], self.to[o]) for i, o in self.glyph.through]
 
-    def _contracted(self, met: Contraction) -> float:
+    def _contraction_width(self, met: Contraction) -> float:
         wires = self._wires
         bend = max((abs(b - a) for a, b in wires), default=0.0)
         fall = max(fall_width(bend) - style.CAP_CLEAR, crossing_width(wires)) if bend else 0.0
-        return self.wide + max(met.end + style.CAP_WAY, met.free + fall + met.behind)
+        return self.wide + max(met.end + style.CAP_WAY, met.bend_start + fall + met.behind)
 
     @property
-    def _plain(self) -> float:
+    def _uncontracted_width(self) -> float:
         glyph, ins, outs = self.glyph, self.at, self.to
         early = [split for split in glyph.splits if split[0] not in self.late]
         before, behind = inset(dots(early, 0, ins, outs)), inset(dots(glyph.joins, 1, outs, ins))
@@ -125,7 +129,7 @@ class OpRouting:
             outs=self.to,
             row=row,
             foreign=foreign(glyph, self.at, self.to),
-            wide=self.wide,
+            mark_width=self.wide,
             side=bends,
             incoming_cap_apex=apex,
             lead=lead,
@@ -146,7 +150,7 @@ class OpRouting:
         return found
 
 
-def _levelled(unit: PlanItem, ins: Sequence[float], outs: Sequence[float]) -> PlanItem:
+def _with_level_copy(unit: PlanItem, ins: Sequence[float], outs: Sequence[float]) -> PlanItem:
     """Returns the unit with its level copy as the continuing one, if the current one would bend."""
     glyph = unit.glyph
     if not glyph.splits or glyph.marks:
@@ -205,7 +209,7 @@ class ColumnPositions:
     stretches: Mapping[str, OpRouting] = field(default_factory=dict)
     panel: tuple[float, float] | None = None
 
-    def same(self, repeat: RepeatedPart) -> bool:
+    def has_model_width(self, repeat: RepeatedPart) -> bool:
         """Returns whether a repeated part is as wide as its model."""
         wide = self.left[repeat.last] - self.right[repeat.first]
         model = self.left[repeat.last - repeat.back] - self.right[repeat.model]
@@ -268,7 +272,7 @@ def _step_width(plan: Plan, s: int, rows: Sequence[Rows], stretches: dict[str, O
             stretch = stretches[unit.node] = OpRouting(unit, ins, outs)
             wide = max(wide, stretch.width)
             apart |= not (unit.inputs and unit.outputs)
-            start = max(start, stretch.free) if unit.glyph.caps else start
+            start = max(start, stretch.bend_start) if unit.glyph.caps else start
     bend = max(bends)
     return wide + bend if apart else max(wide, start + bend if bend else 0.0)
 

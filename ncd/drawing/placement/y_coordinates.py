@@ -30,7 +30,7 @@ from ncd.drawing.placement.wire_order import Border, Gaps, Room, WireGroup, mark
 # --- Solves for the levels at which wires bend least, as a linear program
 
 DIGITS = 6  # decimals of the results
-MOST = 5_000  # bends and gaps that are solved; the largest system of the catalogue has 850
+MAX_BENDS = 5_000  # bends and gaps that are solved; the largest system of the catalogue has 850
 COLUMNS, LEAST = int(MatrixFormat.kColwise), int(ObjSense.kMinimize)
 PRIMAL = 4  # HiGHS' number for the primal simplex, which needs fewer steps here than the dual
 _IDLE: deque[_Highs] = deque(maxlen=4)  # solvers take longer to make than to run
@@ -51,9 +51,9 @@ def levels(count: int, bends: tuple[Bend, ...]) -> tuple[float, ...]:
     >>> levels(3, ((0, 1, 0, 1, 1), (1, 2, 0, 1, 1), (0, 1, 20, *GAP)))
     (0.0, 20.0, 20.0)
     """
-    if len(bends) > MOST:
+    if len(bends) > MAX_BENDS:
         return _highest(count, bends)
-    found = _solved(count, bends)
+    found = _solved_levels(count, bends)
     return tuple([round(found[0] - level, DIGITS) for level in found])
 
 
@@ -70,7 +70,7 @@ def _highest(count: int, bends: tuple[Bend, ...]) -> tuple[float, ...]:
     raise ValueError("the gaps contradict each other")
 
 
-def _solved(count: int, bends: tuple[Bend, ...]) -> list[float]:
+def _solved_levels(count: int, bends: tuple[Bend, ...]) -> list[float]:
     """Returns the levels, growing upwards: the dual values of the flow's equations."""
     arcs = np.fromiter(chain.from_iterable(bends), float).reshape(-1, 5)
     apart, lower, higher = arcs.T[2:]
@@ -111,15 +111,15 @@ def _solver() -> _Highs:
 # Costs of a bend by one drawing unit.
 PASSES = 4.0  # of a wire beside the ops
 THROUGH = 3.0  # of a wire through an op
-LOWERED = 1.0  # of a wire after a contraction
+LOWERED_COST = 1.0  # of a wire after a contraction
 MARK = 2.0  # between the wires that a mark takes and those that it makes
 ALIKE = 3.5  # the same where the mark takes as many as it makes
 COPY = 0.03  # between a wire and its copies, or the wires that join it
 STATE = 0.06  # of each unit of a state's height
 HEIGHT = 1.5  # of each unit of the drawing's height
 STAIR = 4.0  # between the first and the last array of a part
-AGAIN = 5.0  # between a layer and the equal layer before it, for each wire
-DOWN = 0.99  # bends down cost less than bends up, as in the published figures
+REPEAT_COST = 5.0  # between a layer and the equal layer before it, for each wire
+DOWN_FACTOR = 0.99  # bends down cost less than bends up, as in the published figures
 
 _Want = tuple[Port, Port, float, float]  # wires before and after, their ideal distance, its cost
 
@@ -129,7 +129,7 @@ def rows(plan: Plan, gaps: Gaps, repeats: Sequence[RepeatedPart] = ()) -> list[R
     spread, rooms = gaps.spread, gaps.rooms
     wholes, alike = {*gaps.cuts}, {repeat.first: repeat for repeat in repeats}
     found: list[Rows] = [{}]
-    part, before, s = _LevelProblem(0), _again(plan), 0
+    part, before, s = _LevelProblem(0), _repeated_states(plan), 0
     while s < len(plan.states):
         stack = gaps.items(s)
         part.state(stack, rooms[s])
@@ -159,7 +159,7 @@ def _like(plan: Plan, repeat: RepeatedPart, found: Sequence[Rows]) -> Iterator[R
         yield {port: model[repeat.ids[port[0]], port[1]] + down for port in ports}
 
 
-def _again(plan: Plan) -> Mapping[int, int]:
+def _repeated_states(plan: Plan) -> Mapping[int, int]:
     """Returns the states around a layer that equals the one before, and where that one began."""
     found: dict[int, int] = {}
     last: dict[tuple[str, str], Region] = {}
@@ -229,7 +229,7 @@ class _LevelProblem:
         for old, new in zip(*ends, strict=True):
             one, two = plan.places(old), plan.places(new)
             key = self.wires[a - self.first][one[0]][0], self.wires[b - self.first][two[0]][0], 0.0
-            more = cost or AGAIN * len(one)
+            more = cost or REPEAT_COST * len(one)
             lower, higher = self.bends.get(key, (0.0, 0.0))
             self.bends[key] = (lower + more, higher + more)
 
@@ -240,7 +240,7 @@ class _LevelProblem:
             (a, down), (b, up) = before[old], after[new]
             key = (a, b, apart + down - up)
             lower, higher = self.bends.get(key, (0.0, 0.0))
-            self.bends[key] = (lower + cost * DOWN, higher + cost)
+            self.bends[key] = (lower + cost * DOWN_FACTOR, higher + cost)
 
     def rows(self, start: float) -> Iterator[Rows]:
         """Yields the rows of its states, the first wire of the first one at ``start``."""
@@ -278,7 +278,7 @@ def wants(unit: PlanItem, spread: Collection[str]) -> Iterator[_Want]:
             yield ins[i], outs[o], 0.0, cost
         return
     falls = glyph.caps and unit.outputs[0].id not in spread
-    through, (before, behind) = LOWERED if falls else THROUGH, mark_order(unit)
+    through, (before, behind) = LOWERED_COST if falls else THROUGH, mark_order(unit)
     for i, o in glyph.through:
         yield before.get(ins[i], ins[i]), behind.get(outs[o], outs[o]), 0.0, through
     for mark in glyph.marks:
@@ -287,14 +287,14 @@ def wants(unit: PlanItem, spread: Collection[str]) -> Iterator[_Want]:
             yield before.get(one, one), behind.get(two, two), 0.0, 2 * THROUGH
     for i, o in () if glyph.caps else (*glyph.splits, *glyph.joins):
         yield ins[i], outs[o], 0.0, COPY
-    for a, b, apart, cost in _marked(unit):
+    for a, b, apart, cost in _mark_wants(unit):
         yield before.get(a, a), behind.get(b, b), apart, cost
     for port in unit.out_places if unit.inputs else ():
         if port[1] == SCALAR:
             yield unit.in_places[len(unit.in_places) // 2], port, 0.0, through
 
 
-def _marked(unit: PlanItem) -> Iterator[_Want]:
+def _mark_wants(unit: PlanItem) -> Iterator[_Want]:
     """Yields wishes for outputs of a mark to be near its inputs, as in the figures."""
     glyph = unit.glyph
     came, went = {i for i, _ in glyph.through}, {o for _, o in glyph.through}

@@ -46,7 +46,7 @@ def delay_inputs(plan: Plan) -> Plan:
         tuple(unit for unit in step if not (unit.passes and s < starts.get(unit.inputs[0].id, 0)))
         for s, step in enumerate(plan.steps)
     )
-    frames = tuple(_without(frame, starts) for frame in plan.frames)
+    frames = tuple(_trimmed_frame(frame, starts) for frame in plan.frames)
     return replace(plan, states=states, steps=steps, frames=frames)
 
 
@@ -58,7 +58,7 @@ def _start(plan: Plan, id: str) -> int:
     return 0
 
 
-def _without(frame: Region, starts: Mapping[str, int]) -> Region:
+def _trimmed_frame(frame: Region, starts: Mapping[str, int]) -> Region:
     holds = tuple(
         frozenset(id for id in ids if s >= starts.get(id, 0))
         for s, ids in enumerate(frame.holds, start=frame.first)
@@ -106,7 +106,7 @@ class FenceTracker:
             elif id not in empty:
                 self.closes.setdefault(fence.last, []).append(id)
 
-    def reached(self, s: int) -> int:
+    def begin_state(self, s: int) -> int:
         """Starts a state, at which fences end; returns the columns for blocks around no step."""
         column = len(self.states)
         for id in self.closes.get(s, ()):
@@ -128,7 +128,7 @@ class FenceTracker:
                 self.last[outer.id] = self.last[inner]
             outer = self.fences.get(outer.parent)
 
-    def crossed(self, s: int, parts: list[PlanBuffer]) -> None:
+    def record_step(self, s: int, parts: list[PlanBuffer]) -> None:
         """Records, for the columns of a step, the contents of each fence, and where fences end."""
         column = len(self.states) - 1
         for part in parts:
@@ -162,12 +162,12 @@ class FenceTracker:
         for id, fence in self.fences.items():
             first = self.first.get(id, begins[fence.first])
             last = self.last[id]
-            holds = tuple([self.held(fence, column) for column in range(first, last + 1)])
+            holds = tuple([self.ids_inside(fence, column) for column in range(first, last + 1)])
             title = fence.title.strip()
             words = plain_text(title) or f"{fence.role} part"
             yield Region(id, title, fence.role, words, first, last, holds, fence.parent)
 
-    def held(self, fence: Fence, column: int) -> frozenset[str]:
+    def ids_inside(self, fence: Fence, column: int) -> frozenset[str]:
         s = self.states[column]
         if s < 0:
             return self.inside[fence.id].get(column, frozenset())
@@ -269,12 +269,12 @@ class _PlanBuilder:
         whole = PlanBuffer([circuit.states[0]])
         fences = FenceTracker(circuit)
         for s, state in enumerate(circuit.states):
-            for _ in range(fences.reached(s)):  # empty blocks need a column to be visible
+            for _ in range(fences.begin_state(s)):  # empty blocks need a column to be visible
                 whole.steps.append(self.passing(state))
                 whole.states.append(state)
             if s < len(circuit.columns):
                 parts = self.parts(state, circuit.columns[s], circuit.states[s + 1])
-                fences.crossed(s, parts)
+                fences.record_step(s, parts)
                 _append(whole, parts)
                 whole.states[-1] = circuit.states[s + 1]
         whole.frames += fences.frames()
@@ -290,7 +290,7 @@ class _PlanBuilder:
         Units without inputs get a column before the others, and units without outputs one after
         them, so that wires do not bend beside them.
         """
-        ordered = _ordered(before, step, after)
+        ordered = _ordered_contents(before, step, after)
         own = [unit for unit in ordered if not isinstance(unit, Value)]
         first = any(not unit.inputs for unit in own) and any(unit.inputs for unit in own)
         last = any(not unit.outputs for unit in own) and any(
@@ -363,7 +363,7 @@ class _PlanBuilder:
         self.leave(loop, strip)
         self.trail(strip, 1)
         holds = tuple(map(ids_of, strip.states))
-        ends, words = _counted(loop)
+        ends, words = _bracket_texts(loop)
         parent = loop.fences[-1] if loop.fences else ""
         frame = Region(loop.id, "", "repeat", words, 0, len(strip.steps), holds, parent, ends)
         strip.frames.append(frame)
@@ -380,7 +380,7 @@ class _PlanBuilder:
             by_id = {v.id: v for v in inside}
             pairs = [(v, by_id.get(v.id)) for v in loop.inputs]
         strip.states.insert(0, loop.inputs)
-        strip.steps.insert(0, self.joined(pairs, loop.id))
+        strip.steps.insert(0, self.join_pairs(pairs, loop.id))
         strip.frames[:] = [_moved(frame, 1) for frame in strip.frames]
 
     def leave(self, loop: Loop, strip: PlanBuffer) -> None:
@@ -388,10 +388,10 @@ class _PlanBuilder:
         if [v.id for v in inside] == [v.id for v in loop.outputs]:
             strip.states[-1] = loop.outputs
             return
-        strip.steps.append(self.joined(_paired(inside, loop.outputs), loop.id))
+        strip.steps.append(self.join_pairs(_array_pairs(inside, loop.outputs), loop.id))
         strip.states.append(loop.outputs)
 
-    def joined(self, pairs: Iterable[_Pair], node: str) -> list[PlanItem]:
+    def join_pairs(self, pairs: Iterable[_Pair], node: str) -> list[PlanItem]:
         return [self.join(a, b, node) for a, b in pairs]
 
     def join(self, before: Value | None, after: Value | None, node: str) -> PlanItem:
@@ -400,14 +400,14 @@ class _PlanBuilder:
             ends = [(v,) if v else () for v in (before, after)]
             return PlanItem(ends[0], ends[1], Glyph(), self.upward, None, node)
         same = before.id == after.id
-        glyph = Glyph(through=_continued(before, after))
+        glyph = Glyph(through=_continuing_wires(before, after))
         return PlanItem((before,), (after,), glyph, self.upward, None, "" if same else node)
 
 
 _Pair = tuple[Value | None, Value | None]
 
 
-def _paired(inside: Boundary, outside: Boundary) -> Iterator[_Pair]:
+def _array_pairs(inside: Boundary, outside: Boundary) -> Iterator[_Pair]:
     """Yields the arrays of a body with those of its loop.
 
     An array of the loop continues as itself; between two such, arrays are paired in order.
@@ -416,8 +416,8 @@ def _paired(inside: Boundary, outside: Boundary) -> Iterator[_Pair]:
     kept = [v.id for v in inside if v.id in given]
     left, right = list(inside), list(outside)
     for id in (*kept, None):
-        ours = _until(left, id)
-        theirs = _until(right, id)
+        ours = _take_until(left, id)
+        theirs = _take_until(right, id)
         for i in range(max(len(ours), len(theirs))):
             yield (
                 ours[i] if i < len(ours) else None,
@@ -427,14 +427,14 @@ def _paired(inside: Boundary, outside: Boundary) -> Iterator[_Pair]:
             yield left.pop(0), right.pop(0)
 
 
-def _until(values: list[Value], id: str | None) -> list[Value]:
+def _take_until(values: list[Value], id: str | None) -> list[Value]:
     """Removes and returns the values before the one with this id."""
     end = next((i for i, v in enumerate(values) if v.id == id), len(values))
     found, values[:] = values[:end], values[end:]
     return found
 
 
-def _continued(before: Value, after: Value) -> tuple[tuple[int, int], ...]:
+def _continuing_wires(before: Value, after: Value) -> tuple[tuple[int, int], ...]:
     """Returns the wires that continue: by place if there are equally many, else by name."""
     a, b = before.array, after.array
     if len(a) == len(b):
@@ -456,7 +456,7 @@ def _append(whole: PlanBuffer, parts: list[PlanBuffer]) -> None:
     whole.frames += [_moved(frame, start) for part in parts for frame in part.frames]
 
 
-def _ordered(
+def _ordered_contents(
     before: Boundary, step: Sequence[Cell | Loop], after: Boundary
 ) -> list[Cell | Loop | Value]:
     """Returns the contents of a step from top to bottom, in the order of their arrays."""
@@ -484,7 +484,7 @@ def _once(units: Iterable[Cell | Loop | Value]) -> list[Cell | Loop | Value]:
     return list({unit.id: unit for unit in units}.values())
 
 
-def _counted(loop: Loop) -> tuple[tuple[str, str], str]:
+def _bracket_texts(loop: Loop) -> tuple[tuple[str, str], str]:
     """Returns the texts at a loop's brackets: foot and head of the left one, head of the right."""
     if loop.kind == "scan":
         arrays = (value.array for value in loop.inputs[loop.states :])

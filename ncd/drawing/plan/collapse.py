@@ -63,21 +63,21 @@ def replace_subcircuits(circuit: Circuit, parts: Sequence[tuple[Subcircuit, Unit
             steps[s] = [other for other in steps[s] if not part.holds(s, other)]
         steps[at].append(unit)
         for s in range(part.first + 1, part.last + 1):
-            states[s] = _replaced(part, s, states[s])
-        inside = {unit.id, *_inside(fences, part)}
-        fences = [_around(part, fence) for fence in fences if fence.id not in inside]
+            states[s] = _replaced_state(part, s, states[s])
+        inside = {unit.id, *_inner_fence_ids(fences, part)}
+        fences = [_replaced_fence(part, fence) for fence in fences if fence.id not in inside]
     return drop_empty_columns(circuit, states, steps, fences)
 
 
-def _around(part: Subcircuit, fence: Fence) -> Fence:
+def _replaced_fence(part: Subcircuit, fence: Fence) -> Fence:
     """Returns a fence with the part's outputs in place of its arrays."""
     if fence.last <= part.first or part.last < fence.first:
         return fence
     states = enumerate(fence.states, fence.first)
-    return replace(fence, states=tuple([_replaced(part, s, state) for s, state in states]))
+    return replace(fence, states=tuple([_replaced_state(part, s, state) for s, state in states]))
 
 
-def _inside(fences: Sequence[Fence], part: Subcircuit) -> set[str]:
+def _inner_fence_ids(fences: Sequence[Fence], part: Subcircuit) -> set[str]:
     """Returns the ids of the fences inside the part."""
     found: set[str] = set()
     for fence in fences:  # the outer before the inner
@@ -91,7 +91,7 @@ def _inside(fences: Sequence[Fence], part: Subcircuit) -> set[str]:
     return found
 
 
-def _replaced(part: Subcircuit, s: int, state: Boundary) -> Boundary:
+def _replaced_state(part: Subcircuit, s: int, state: Boundary) -> Boundary:
     """Returns a state with the part's outputs in place of its arrays."""
     if not part.first < s <= part.last:
         return state
@@ -129,7 +129,7 @@ def drop_empty_columns(
 # --- Collapsed blocks: a circuit with a box in place of each block that is not shown
 
 TIMES = "×"
-LEAST = 3  # the fewest ops of a block that may collapse
+MIN_BLOCK_OPS = 3  # the fewest ops of a block that may collapse
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -174,7 +174,7 @@ class CollapsibleBlock:
     parent: str
 
 
-def blocks(circuit: Circuit, least: int = LEAST) -> list[CollapsibleBlock]:
+def blocks(circuit: Circuit, least: int = MIN_BLOCK_OPS) -> list[CollapsibleBlock]:
     """Returns the blocks and repetitions with at least ``least`` ops, the outermost first.
 
     Unless ``least`` is 0, a block that is all of a repetition's body collapses with it.
@@ -198,7 +198,7 @@ def _collect(
         around = parents.get(fence.parent, "")
         named = fence.title.strip() or fence.id in loops or not least
         apart = not (least and body and fence.states == circuit.states)
-        if named and apart and _closed(fence) and len(inside[fence.id][1]) >= least:
+        if named and apart and _is_collapsible(fence) and len(inside[fence.id][1]) >= least:
             says = title(fence, loops.get(fence.id))
             found.append(CollapsibleBlock(fence.id, fence.title.strip(), says, around))
             around = fence.id
@@ -211,8 +211,10 @@ def collapse_blocks(circuit: Circuit, ids: Collection[str]) -> Circuit:
     """Returns the circuit with a box in place of each outermost of these blocks."""
     chosen = {fence.id: fence for fence in _outermost(circuit, ids)}
     if chosen:
-        circuit = replace_subcircuits(circuit, _boxed(circuit, chosen))
-    steps = tuple([tuple([_within(unit, ids) for unit in step]) for step in circuit.columns])
+        circuit = replace_subcircuits(circuit, _collapsed_boxes(circuit, chosen))
+    steps = tuple(
+        [tuple([_collapsed_loop(unit, ids) for unit in step]) for step in circuit.columns]
+    )
     return replace(circuit, columns=steps)
 
 
@@ -222,12 +224,14 @@ def _outermost(circuit: Circuit, ids: Collection[str]) -> Iterator[Fence]:
     for fence in circuit.own_fences:  # the outer before the inner
         if fence.parent in inside:
             inside.add(fence.id)
-        elif fence.id in ids and _closed(fence):
+        elif fence.id in ids and _is_collapsible(fence):
             inside.add(fence.id)
             yield fence
 
 
-def _boxed(circuit: Circuit, chosen: Mapping[str, Fence]) -> list[tuple[Subcircuit, Cell]]:
+def _collapsed_boxes(
+    circuit: Circuit, chosen: Mapping[str, Fence]
+) -> list[tuple[Subcircuit, Cell]]:
     """Returns the part of each block, and the box in its place."""
     loops = {unit.id: unit for unit in circuit.units if isinstance(unit, Loop)}
     every = sum(len(_ops(cell)) for cell in circuit.cells)
@@ -241,14 +245,14 @@ def _boxed(circuit: Circuit, chosen: Mapping[str, Fence]) -> list[tuple[Subcircu
     return found
 
 
-def _within(unit: Cell | Loop, ids: Collection[str]) -> Cell | Loop:
+def _collapsed_loop(unit: Cell | Loop, ids: Collection[str]) -> Cell | Loop:
     """Returns a loop with blocks of its first body collapsed; other bodies are not drawn."""
     if isinstance(unit, Cell):
         return unit
     return replace(unit, bodies=(collapse_blocks(unit.bodies[0], ids), *unit.bodies[1:]))
 
 
-def _closed(fence: Fence) -> bool:
+def _is_collapsible(fence: Fence) -> bool:
     """Returns whether one op could take the place of a block."""
     return len(fence.states) > 1 and all(fence.states[1:-1]) and any(_ends(fence))
 
@@ -299,7 +303,7 @@ def _box(
 def title(fence: Fence, loop: Loop | None = None) -> str:
     """Returns the text of a block's box: its title, and below it its number of repetitions."""
     if loop is None:
-        return _broken(fence.title.strip()) or fence.role.capitalize()
+        return _two_line_title(fence.title.strip()) or fence.role.capitalize()
     if loop.kind == "scan":
         return fence.title
     body = loop.bodies[0]
@@ -309,7 +313,7 @@ def title(fence: Fence, loop: Loop | None = None) -> str:
     return f"{name}\n{TIMES}{len(loop.bodies)}"
 
 
-def _broken(title: str) -> str:
+def _two_line_title(title: str) -> str:
     """Puts settings in brackets at the end of a title on a line of their own."""
     before, bracket, after = title.partition(" (")
     return f"{before}\n({after}" if bracket and after.endswith(")") else title

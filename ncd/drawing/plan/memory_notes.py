@@ -21,17 +21,19 @@ from ncd.words import plain_text
 
 LETTERS = "CDEFGHJK"
 
-_Saved = Mapping[str, tuple[str, int, int]]  # for each array its letter, its number, of how many
+_SavedNames = Mapping[
+    str, tuple[str, int, int]
+]  # for each array its letter, its number, of how many
 
 
 class SavedArrayNames:
     """The arrays that the loops of a circuit save and load, with their names."""
 
     def __init__(self, circuit: Circuit) -> None:
-        self.saved: _Saved
+        self.saved: _SavedNames
         loops = [u for u in circuit.units if isinstance(u, Loop) and u.kind == "repeat"]
         letters = iter(LETTERS)
-        left = {loop.id: dict(_left(loop, letters)) for loop in loops}
+        left = {loop.id: dict(_saved_arrays(loop, letters)) for loop in loops}
         self.saved = {id: at for own in left.values() for id, at in own.items()}
         self.loaders = [loop for loop in loops if not left[loop.id] and self.calls_of(loop)]
         self.calls = {id: at for loop in self.loaders for id, at in self.calls_of(loop).items()}
@@ -63,11 +65,11 @@ class SavedArrayNames:
         if not found[0] or len({len(one) for one in found}) > 1:
             return {}
         first = [v.id for v in loop.bodies[0].inputs if v.id in self.saved]
-        calls = [_called([one[k] for one in found]) for k in range(len(first))]
+        calls = [_loaded_name([one[k] for one in found]) for k in range(len(first))]
         return dict(zip(first, calls, strict=True)) if all(calls) else {}
 
 
-def _left(loop: Loop, letters: Iterator[str]) -> Iterator[tuple[str, tuple[str, int, int]]]:
+def _saved_arrays(loop: Loop, letters: Iterator[str]) -> Iterator[tuple[str, tuple[str, int, int]]]:
     """Yields the arrays that every body leaves behind, with their letters and indexes."""
     more = {len(body.outputs) - len(body.inputs) for body in loop.bodies}
     if len(loop.bodies) < 2 or len(more) > 1 or min(more) < 1 or loop.memory:
@@ -81,7 +83,7 @@ def _left(loop: Loop, letters: Iterator[str]) -> Iterator[tuple[str, tuple[str, 
                 yield id, (letter, n, len(own))
 
 
-def _called(loaded: Sequence[tuple[str, int, int]]) -> str:
+def _loaded_name(loaded: Sequence[tuple[str, int, int]]) -> str:
     """Returns the name that body λ loads: C_λ, or an index from the other end."""
     letters, numbers = {letter for letter, _, _ in loaded}, [number for _, number, _ in loaded]
     if len(letters) > 1:
@@ -97,7 +99,7 @@ def _called(loaded: Sequence[tuple[str, int, int]]) -> str:
 
 # --- Memory notes: arrays that one repetition leaves for another are saved and loaded, not routed
 
-AGAIN = "~"
+COPY_SUFFIX = "~"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -132,40 +134,40 @@ def with_memory_notes(circuit: Circuit) -> Circuit:
     places = SavedArrayNames(circuit)
     for loop in places.savers:
         changed = _saving(loop, places)
-        circuit = _with(circuit, changed)
+        circuit = _with_loop(circuit, changed)
     for loop in places.loaders:
         kept = tuple(v for v in loop.inputs if v.id not in places.saved)
-        circuit = _with(circuit, replace(_loading(loop, places), inputs=kept))
-    around = _around(circuit)
+        circuit = _with_loop(circuit, replace(_loading(loop, places), inputs=kept))
+    around = _outer_fence_ids(circuit)
     for id, (letter, number, _) in places.saved.items():
         if id in places.loaded or id in places.dropped:
-            circuit = _dropped(circuit, id, 0, len(circuit.states))
-            circuit = _removed(circuit, places.dropped.get(id, ""))
+            circuit = _remove_array(circuit, id, 0, len(circuit.states))
+            circuit = _remove_cell(circuit, places.dropped.get(id, ""))
         else:
             circuit = _load(circuit, id, f"{letter}_{number}", around, places.after[id])
-            circuit = _again(circuit, id)
+            circuit = _rename_array(circuit, id)
     return circuit
 
 
 def original(id: str) -> str:
     """Returns the id of an array that is drawn twice, where it is saved and where it is loaded."""
-    return id.removesuffix(AGAIN)
+    return id.removesuffix(COPY_SUFFIX)
 
 
-def _again(circuit: Circuit, id: str) -> Circuit:
+def _rename_array(circuit: Circuit, id: str) -> Circuit:
     """Renames an array that also occurs in a loop, as each occurrence is a wire."""
 
     def state(values: Boundary) -> Boundary:
-        return tuple(replace(v, id=id + AGAIN) if v.id == id else v for v in values)
+        return tuple(replace(v, id=id + COPY_SUFFIX) if v.id == id else v for v in values)
 
     def unit(old: Cell | Loop) -> Cell | Loop:
         return replace(old, inputs=state(old.inputs), outputs=state(old.outputs))
 
     steps = tuple(tuple(map(unit, step)) for step in circuit.columns)
-    return replace(_mapped(circuit, lambda _, values: state(values)), columns=steps)
+    return replace(_map_states(circuit, lambda _, values: state(values)), columns=steps)
 
 
-def _mapped(circuit: Circuit, change: Callable[[int, Boundary], Boundary]) -> Circuit:
+def _map_states(circuit: Circuit, change: Callable[[int, Boundary], Boundary]) -> Circuit:
     """Returns the circuit with ``change(s, state)`` in place of each state s."""
     fences = tuple(
         replace(f, states=tuple(map(change, count(f.first), f.states))) for f in circuit.own_fences
@@ -174,13 +176,13 @@ def _mapped(circuit: Circuit, change: Callable[[int, Boundary], Boundary]) -> Ci
     return replace(circuit, states=states, own_fences=fences)
 
 
-def _around(circuit: Circuit) -> tuple[str, ...]:
+def _outer_fence_ids(circuit: Circuit) -> tuple[str, ...]:
     """Returns the fences around a whole circuit."""
     own = {fence.id for fence in circuit.own_fences}
     return next((tuple(f for f in u.fences if f not in own) for u in circuit.units), ())
 
 
-def _with(circuit: Circuit, loop: Loop) -> Circuit:
+def _with_loop(circuit: Circuit, loop: Loop) -> Circuit:
     steps = tuple(
         tuple(loop if unit.id == loop.id else unit for unit in step) for step in circuit.columns
     )
@@ -207,7 +209,7 @@ def _loading(loop: Loop, places: SavedArrayNames) -> Loop:
         if value.id in places.saved:
             body = _load(body, value.id, places.calls[value.id], (*loop.fences, loop.id), 0)
             if places.saved[value.id][1] == 1:  # it is also drawn where it is saved
-                body = _again(body, value.id)
+                body = _rename_array(body, value.id)
     return replace(loop, bodies=(body, *loop.bodies[1:]))
 
 
@@ -224,7 +226,7 @@ def _save(
     value = _find(circuit.states[s], id)
     assert value is not None
     note = _note("save", value, place, (*around, *_holding(circuit, s, id)), hidden)
-    return _dropped(_put(circuit, s, note), id, s + 1, len(circuit.states))
+    return _remove_array(_put(circuit, s, note), id, s + 1, len(circuit.states))
 
 
 def _load(circuit: Circuit, id: str, place: str, around: tuple[str, ...], least: int) -> Circuit:
@@ -235,7 +237,7 @@ def _load(circuit: Circuit, id: str, place: str, around: tuple[str, ...], least:
     hidden: list[str] = []
     while (cell := _renamer(circuit, id)) is not None:
         hidden.append(cell.id)
-        circuit = _renamed(circuit, id, cell)
+        circuit = _remove_renaming(circuit, id, cell)
         id = cell.outputs[0].id
     taken = (s for s, step in enumerate(circuit.columns) if any(_find(u.inputs, id) for u in step))
     s = next(taken, len(circuit.columns)) - 1
@@ -246,7 +248,7 @@ def _load(circuit: Circuit, id: str, place: str, around: tuple[str, ...], least:
     assert value is not None
     fences = (*around, *_holding(circuit, s, id))
     note = _note("load", value, place, fences, tuple(hidden))
-    return _dropped(_put(circuit, s, note), id, 0, s + 1)
+    return _remove_array(_put(circuit, s, note), id, 0, s + 1)
 
 
 def _renamer(circuit: Circuit, id: str) -> Cell | None:
@@ -258,17 +260,17 @@ def _renamer(circuit: Circuit, id: str) -> Cell | None:
     return unit if unit.glyph == Glyph(through=wires) else None
 
 
-def _renamed(circuit: Circuit, id: str, cell: Cell) -> Circuit:
+def _remove_renaming(circuit: Circuit, id: str, cell: Cell) -> Circuit:
     """Removes a cell that renames an array, which then has its new name from the start."""
     (new,) = cell.outputs
 
     def state(_: int, values: Boundary) -> Boundary:
         return tuple(new if value.id == id else value for value in values)
 
-    return _removed(_mapped(circuit, state), cell.id)
+    return _remove_cell(_map_states(circuit, state), cell.id)
 
 
-def _removed(circuit: Circuit, id: str) -> Circuit:
+def _remove_cell(circuit: Circuit, id: str) -> Circuit:
     """Removes a cell, and its column if that is then empty."""
     if not any(unit.id == id for unit in circuit.units):
         return circuit
@@ -295,13 +297,13 @@ def _put(circuit: Circuit, s: int, cell: Cell) -> Circuit:
     return replace(circuit, columns=tuple(steps))
 
 
-def _dropped(circuit: Circuit, id: str, start: int, stop: int) -> Circuit:
+def _remove_array(circuit: Circuit, id: str, start: int, stop: int) -> Circuit:
     """Removes an array from a range of states."""
 
     def kept(s: int, state: Boundary) -> Boundary:
         return tuple(v for v in state if v.id != id) if start <= s < stop else state
 
-    return _mapped(circuit, kept)
+    return _map_states(circuit, kept)
 
 
 def _column(circuit: Circuit, s: int, id: str) -> Circuit:

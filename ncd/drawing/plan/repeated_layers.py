@@ -18,7 +18,9 @@ from ncd.language.op import Op
 
 WORTH = ((2, 8), (3, 3), (6, 2))  # the least copies, and ops in each, of a stack
 FEWEST = min([copies * ops for copies, ops in WORTH])
-AGAIN = min([(copies - 1) * ops for copies, ops in WORTH])  # repeated ops of the smallest stack
+MIN_REPEATED_OPS = min(
+    [(copies - 1) * ops for copies, ops in WORTH]
+)  # repeated ops of the smallest stack
 LONGEST = 200  # the most steps of a copy
 NAME = "layers"
 COUNT = re.compile(r"([^\W\d]\w*?)_?(\d+)")  # a name that ends in a number
@@ -29,16 +31,16 @@ def fold_repetitions(circuit: Circuit) -> Circuit:
     """Returns the circuit with its stacks as loops, also inside loops."""
     tried: set[str] = set()
     looks: _Looks = {}
-    while (found := _next(circuit, tried, looks)) is not None:
+    while (found := _fold_next_stack(circuit, tried, looks)) is not None:
         circuit = found
-    steps = tuple([tuple([_within(unit) for unit in step]) for step in circuit.columns])
+    steps = tuple([tuple([_with_folded_body(unit) for unit in step]) for step in circuit.columns])
     return circuit if steps == circuit.columns else replace(circuit, columns=steps)
 
 
-def _next(circuit: Circuit, tried: set[str], looks: _Looks) -> Circuit | None:
+def _fold_next_stack(circuit: Circuit, tried: set[str], looks: _Looks) -> Circuit | None:
     """Returns the circuit with one more stack as a loop, or None; ``tried`` blocks are skipped."""
     again = len(circuit.cells) - len({type(cell.op) for cell in circuit.cells})
-    for strip in _strips(circuit) if again >= AGAIN else ():
+    for strip in _strips(circuit) if again >= MIN_REPEATED_OPS else ():
         if strip.id not in tried:
             found = next(_stacks(circuit, strip, looks), None)
             if found is not None:
@@ -47,7 +49,7 @@ def _next(circuit: Circuit, tried: set[str], looks: _Looks) -> Circuit | None:
     return None
 
 
-def _within(unit: Unit) -> Unit:
+def _with_folded_body(unit: Unit) -> Unit:
     if isinstance(unit, Cell):
         return unit
     body = fold_repetitions(unit.bodies[0])
@@ -66,7 +68,7 @@ class _Segment:
     fences: tuple[Fence, ...]
 
     @lazy_property
-    def open(self) -> frozenset[int]:
+    def inner_states(self) -> frozenset[int]:
         """The states inside of an inner fence."""
         within = [range(fence.first + 1, fence.last) for fence in self.fences]
         return frozenset(s - self.first for states in within for s in states)
@@ -115,7 +117,7 @@ def _stacks(circuit: Circuit, strip: _Segment, looks: _Looks) -> Iterator[Circui
         for start in _starts(strip, a, period):
             alike = _alike(strip, start, period, (end - start) // period)
             if _worth(strip, start, period, alike):
-                yield _looped(circuit, strip, start, period, alike)
+                yield _with_loop(circuit, strip, start, period, alike)
                 return
 
 
@@ -164,7 +166,7 @@ def _runs(marks: Sequence[int]) -> Iterator[tuple[int, int, int]]:
 
 def _starts(strip: _Segment, a: int, period: int) -> list[int]:
     """Returns possible starts of the first copy: between blocks, where the fewest arrays pass."""
-    whole = [s for s in range(a, a + period) if s not in strip.open]
+    whole = [s for s in range(a, a + period) if s not in strip.inner_states]
     return sorted(whole, key=lambda s: (len(strip.states[s]), s))
 
 
@@ -174,7 +176,7 @@ def _alike(strip: _Segment, start: int, period: int, most: int) -> int:
     while count < most:
         here = _wiring(strip, start + count * period, period)
         first = first or here
-        if here != first or start + (count + 1) * period in strip.open:
+        if here != first or start + (count + 1) * period in strip.inner_states:
             break
         count += 1
     return count
@@ -201,10 +203,10 @@ def _worth(strip: _Segment, start: int, period: int, copies: int) -> bool:
     return any(copies >= fewest and ops >= least for fewest, least in WORTH)
 
 
-def _looped(circuit: Circuit, strip: _Segment, start: int, period: int, copies: int) -> Circuit:
+def _with_loop(circuit: Circuit, strip: _Segment, start: int, period: int, copies: int) -> Circuit:
     """Returns the circuit with a loop in place of the copies."""
     end = start + period * copies
-    low, high = _touched(strip, start, end)
+    low, high = _passing_counts(strip, start, end)
     states = [state[low : len(state) - high] for state in strip.states[start : end + 1]]
     first = next(u.id for step in strip.steps[start:end] for u in step)
     id = f"s{first[1:]}"
@@ -212,7 +214,7 @@ def _looped(circuit: Circuit, strip: _Segment, start: int, period: int, copies: 
         _body(circuit, strip, start + n * period, states[n * period : (n + 1) * period + 1], id)
         for n in range(copies)
     )
-    bodies = (_numbered(bodies), *bodies[1:])
+    bodies = (_indexed_body(bodies), *bodies[1:])
     loop = Loop(
         id, "repeat", circuit.term, states[0], states[-1], bodies, NAME, strip.chain,
     )  # fmt: skip
@@ -221,13 +223,13 @@ def _looped(circuit: Circuit, strip: _Segment, start: int, period: int, copies: 
     found = replace_subcircuits(circuit, [(part, loop)])
     at = next(s for s, step in enumerate(found.columns) if loop in step)
     fence = Fence(id, "", "repeat", at, (loop.inputs, loop.outputs), part.fence, copies)
-    return replace(found, own_fences=_placed(found.own_fences, fence))
+    return replace(found, own_fences=_insert_fence(found.own_fences, fence))
 
 
-def _numbered(bodies: Sequence[Circuit]) -> Circuit:
+def _indexed_body(bodies: Sequence[Circuit]) -> Circuit:
     """Returns the first copy; its layers are named W_λ if the copies have W0 and W1."""
     named = [[getattr(cell.op, "name", "") for cell in body.cells] for body in bodies]
-    labels = [_counted(names) for names in zip(*named, strict=True)]
+    labels = [_indexed_name(names) for names in zip(*named, strict=True)]
     ops = {
         cell.id: replace(cell.op, name=label)  # type: ignore[type-var]
         for cell, label in zip(bodies[0].cells, labels, strict=True)
@@ -241,10 +243,10 @@ def _numbered(bodies: Sequence[Circuit]) -> Circuit:
     return replace(bodies[0], columns=steps)
 
 
-def _counted(names: Sequence[str]) -> str:
+def _indexed_name(names: Sequence[str]) -> str:
     """Returns a name for layers of several names: ``W_λ`` for W0, W1, and ``λ`` for W, V.
 
-    >>> _counted(["W0", "W1"]), _counted(["W0", "V0"]), _counted(["W", "W"])
+    >>> _indexed_name(["W0", "W1"]), _indexed_name(["W0", "V0"]), _indexed_name(["W", "W"])
     ('W_λ', 'λ', '')
     """
     if len(set(names)) == 1:
@@ -256,13 +258,13 @@ def _counted(names: Sequence[str]) -> str:
     return f"{letters.pop()}_λ" if alike else "λ"
 
 
-def _placed(fences: tuple[Fence, ...], fence: Fence) -> tuple[Fence, ...]:
+def _insert_fence(fences: tuple[Fence, ...], fence: Fence) -> tuple[Fence, ...]:
     """Inserts a fence right after the one around it."""
     at = next((n + 1 for n, f in enumerate(fences) if f.id == fence.parent), 0)
     return (*fences[:at], fence, *fences[at:])
 
 
-def _touched(strip: _Segment, start: int, end: int) -> tuple[int, int]:
+def _passing_counts(strip: _Segment, start: int, end: int) -> tuple[int, int]:
     """Returns how many arrays above and below a stack only pass it."""
     units = [u for step in strip.steps[start:end] for u in step]
     used = {v.id for u in units for v in (*u.inputs, *u.outputs)}
@@ -283,7 +285,7 @@ def _body(
     low = strip.first + start
     high = low + len(states) - 1
     steps = tuple(
-        tuple(_inside(unit, strip.chain, id) for unit in step)
+        tuple(_with_stack_fence(unit, strip.chain, id) for unit in step)
         for step in strip.steps[start : start + len(states) - 1]
     )
     inner: list[Fence] = []
@@ -296,7 +298,7 @@ def _body(
     return Circuit(circuit.term, tuple(states), steps, tuple(inner))
 
 
-def _inside(unit: Unit, chain: tuple[str, ...], id: str) -> Unit:
+def _with_stack_fence(unit: Unit, chain: tuple[str, ...], id: str) -> Unit:
     """Returns a unit with the stack among its fences."""
     n = len(chain)
     return replace(unit, fences=(*unit.fences[:n], id, *unit.fences[n:]))

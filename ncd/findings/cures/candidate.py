@@ -10,8 +10,8 @@ from typing import Literal
 from ncd.findings.failures.failure import Failure
 from ncd.findings.reading.finding import Edit
 
-SHAPED = ("view", "reshape", "expand", "unflatten", "split", "repeat")  # take sizes
-SIZED = (*SHAPED, "permute", "transpose")  # take sizes or places of axes
+SIZE_METHODS = ("view", "reshape", "expand", "unflatten", "split", "repeat")  # take sizes
+SIZE_OR_AXIS_METHODS = (*SIZE_METHODS, "permute", "transpose")  # take sizes or places of axes
 LOOSE = (ast.BinOp, ast.BoolOp, ast.UnaryOp, ast.Compare, ast.Lambda, ast.IfExp)
 SPACES = ("torch", "F", "nn", "np", "math", "einops")
 
@@ -29,7 +29,7 @@ class Candidate:
     changes: Literal["model", "input", "meaning"] = "model"
 
 
-def replaced(text: str, node: ast.expr, new: str) -> Edit | None:
+def replacement_edit(text: str, node: ast.expr, new: str) -> Edit | None:
     """Returns the edit that puts other words in the place of an expression of one line."""
     if node.end_col_offset is None or node.lineno != node.end_lineno:
         return None
@@ -38,25 +38,25 @@ def replaced(text: str, node: ast.expr, new: str) -> Edit | None:
     return Edit(node.lineno, start, end, new)
 
 
-def inserted(text: str, line: int, offset: int, new: str) -> Edit:
+def insertion_edit(text: str, line: int, offset: int, new: str) -> Edit:
     """Returns the edit that puts words into a line, behind so many bytes of it."""
     place = len(text.split("\n")[line - 1].encode()[:offset].decode())
     return Edit(line, place, place, new)
 
 
-def appended(text: str, node: ast.expr, move: str) -> tuple[Edit, ...]:
+def method_edits(text: str, node: ast.expr, move: str) -> tuple[Edit, ...]:
     """Returns the edits that put a method behind an expression, in brackets if it needs them.
 
     >>> expression = ast.parse("f(a + b)").body[0].value.args[0]
-    >>> [(edit.start, edit.new) for edit in appended("f(a + b)", expression, ".long()")]
+    >>> [(edit.start, edit.new) for edit in method_edits("f(a + b)", expression, ".long()")]
     [(2, '('), (7, ').long()')]
     """
-    end = inserted(text, node.end_lineno or node.lineno, node.end_col_offset or 0, move)
+    end = insertion_edit(text, node.end_lineno or node.lineno, node.end_col_offset or 0, move)
     if not isinstance(
         node, ast.BinOp | ast.BoolOp | ast.UnaryOp | ast.Compare | ast.Lambda | ast.IfExp
     ):
         return (end,)
-    begin = inserted(text, node.lineno, node.col_offset, "(")
+    begin = insertion_edit(text, node.lineno, node.col_offset, "(")
     return begin, Edit(end.line, end.start, end.end, f"){move}")
 
 
@@ -76,7 +76,7 @@ def _parts(node: ast.AST) -> list[ast.expr]:
     """Returns the expressions of a node that may be arrays: arguments, operands, a subject."""
     if isinstance(node, ast.Call):
         own = [node.func.value] if isinstance(node.func, ast.Attribute) else []
-        if own and isinstance(node.func, ast.Attribute) and node.func.attr in SIZED:
+        if own and isinstance(node.func, ast.Attribute) and node.func.attr in SIZE_OR_AXIS_METHODS:
             return own
         lists = [e for a in node.args if isinstance(a, ast.List | ast.Tuple) for e in a.elts]
         return [*own, *node.args, *lists, *(word.value for word in node.keywords)]

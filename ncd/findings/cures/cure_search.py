@@ -21,7 +21,7 @@ from ncd.findings.cures.layer_edits import (
     switch_edits,
 )
 from ncd.findings.cures.mask_edits import mask_edits
-from ncd.findings.cures.number_edits import LEAST, number_edits
+from ncd.findings.cures.number_edits import MIN_COST, number_edits
 from ncd.findings.cures.shape_edits import axis_edits, call_edits, shape_edits
 from ncd.findings.failures.failure import Failure, failure_of
 from ncd.findings.reading.finding import Cure, Edit, edited
@@ -43,7 +43,7 @@ def candidates(failure: Failure) -> Iterator[Candidate]:
     Numbers are solved for, which is slow, only once nothing cheaper than any of them is left.
     """
     found = sorted((one for search in SEARCHES for one in search(failure)), key=_cost)
-    first = [one for one in found if one.cost <= LEAST]
+    first = [one for one in found if one.cost <= MIN_COST]
     yield from first
     yield from sorted((*found[len(first) :], *number_edits(failure)), key=_cost)
 
@@ -70,15 +70,15 @@ def works(after: SourceTrace, before: SourceTrace, edits: tuple[Edit, ...]) -> b
 
 # --- Cures of several edits, each of which is found after the one before brought the reading on
 
-FIRST = 4  # edits with which a chain begins
-NEXT = 10  # edits that are tried behind one
+MAX_CHAIN_STARTS = 4  # edits with which a chain begins
+MAX_NEXT_EDITS = 10  # edits that are tried behind one
 LONGEST = 5  # edits of a chain
 ONCE = ("axes", "view")  # edits after which the same call may not fail again
 DEAREST = {"model": 4.0, "input": 5.0, "meaning": 0.0}  # cost; dearer is hardly what was meant
 CHAIN_TRIES = 40  # readings behind one edit
 ALONE = ("layer", "mode", "written")  # edits that add lines, hide the failure, or are guesses
 
-Cured = tuple[Candidate, str, SourceTrace]
+WorkingCandidate = tuple[Candidate, str, SourceTrace]
 
 
 def chain(
@@ -87,7 +87,7 @@ def chain(
     failed: list[tuple[Candidate, SourceTrace]],
     deadline: float,
     below: float = inf,
-) -> Cured | None:
+) -> WorkingCandidate | None:
     """Returns a cure of several edits, with the edited text and its reading; None if none is found.
 
     Args:
@@ -99,7 +99,9 @@ def chain(
     """
     search = _ChainSearch(failure.trace, deadline, below)
     begun = [(one, trace) for one, trace in failed if search.goes_on(one, before, trace)]
-    for candidate, trace in sorted(begun, key=lambda pair: _order(before, *pair))[:FIRST]:
+    for candidate, trace in sorted(begun, key=lambda pair: _order(before, *pair))[
+        :MAX_CHAIN_STARTS
+    ]:
         search.most = len(search.tried) + CHAIN_TRIES
         if (cured := search.behind(candidate, trace, LONGEST - 1)) is not None:
             return cured
@@ -140,7 +142,9 @@ class _ChainSearch:
             return True
         return candidate.kind not in ONCE and after.message != before.message
 
-    def behind(self, candidate: Candidate, trace: SourceTrace, left: int) -> Cured | None:
+    def behind(
+        self, candidate: Candidate, trace: SourceTrace, left: int
+    ) -> WorkingCandidate | None:
         """Returns the first cure that begins with some edits; None if none is found."""
         failure = failure_of(trace)
         if failure is None or left == 0:
@@ -150,10 +154,10 @@ class _ChainSearch:
             if symbolic:
                 text = edited(self.trace.text, candidate.edits)
                 failure = failure_of(read_again(text, self.trace, self.deadline, True)) or failure
-            for more in islice(candidates(failure), NEXT):
-                both = self.joined(candidate, more)
+            for more in islice(candidates(failure), MAX_NEXT_EDITS):
+                both = self.combine(candidate, more)
                 text = "" if both is None else edited(self.trace.text, both.edits)
-                if both is None or text in self.tried or self.ended:
+                if both is None or text in self.tried or self.is_exhausted:
                     continue
                 self.tried.add(text)
                 after = read_again(text, self.trace, self.deadline)
@@ -166,16 +170,16 @@ class _ChainSearch:
                     return cured
         return None
 
-    def joined(self, first: Candidate, more: Candidate) -> Candidate | None:
+    def combine(self, first: Candidate, more: Candidate) -> Candidate | None:
         """Returns two changes as one; None if they are hardly what was meant."""
         if more.kind in ALONE or (first.kind == "number" and more.kind in ("axes", "shape")):
             return None
-        both = joined(first, more)
+        both = combine_candidates(first, more)
         dear = both is None or both.cost > DEAREST[both.changes] or rank(both) >= self.below
         return None if dear else both
 
     @property
-    def ended(self) -> bool:
+    def is_exhausted(self) -> bool:
         """Whether no more is tried."""
         return len(self.tried) >= self.most or time.process_time() > self.deadline
 
@@ -186,11 +190,11 @@ def rank(candidate: Candidate) -> float:
     return candidate.cost + 0.1 * len(candidate.edits) + meaning
 
 
-def joined(first: Candidate, second: Candidate) -> Candidate | None:
+def combine_candidates(first: Candidate, second: Candidate) -> Candidate | None:
     """Returns two changes as one of the text before; None where their lines are the same."""
     lines = {edit.line for edit in first.edits}
     if any(edit.line in lines for edit in second.edits):
-        shifted = _shifted(first, second)
+        shifted = _with_original_places(first, second)
         if shifted is None:
             return None
         second = shifted
@@ -200,7 +204,7 @@ def joined(first: Candidate, second: Candidate) -> Candidate | None:
     return Candidate((*first.edits, *second.edits), cost, first.kind, changes)
 
 
-def _shifted(first: Candidate, second: Candidate) -> Candidate | None:
+def _with_original_places(first: Candidate, second: Candidate) -> Candidate | None:
     """Returns the second change with its places in the text before the first one."""
     moved = []
     for edit in second.edits:
@@ -219,13 +223,15 @@ def _shifted(first: Candidate, second: Candidate) -> Candidate | None:
 
 # --- Tries edits by reading the edited source again, and keeps those that work
 
-MOST = 3  # cures of a failure
+MAX_CURES = 3  # cures of a failure
 TRIES = 45  # readings for them
-SINGLE = ("axes", "shape")  # searches of which one cure is shown
-CHEAP = 1.5  # a cure that is likely what was meant, so that none of several edits is looked for
+SINGLE_CURE_KINDS = ("axes", "shape")  # searches of which one cure is shown
+LIKELY_COST = (
+    1.5  # a cure that is likely what was meant, so that none of several edits is looked for
+)
 PATIENCE = 15  # readings behind such a cure that bring no other one
 VAIN = 6  # of them, of one search: then another may have an alternative
-MORE = 3.5  # dearer than the best cure, and not tried any more
+MAX_EXTRA_COST = 3.5  # dearer than the best cure, and not tried any more
 
 
 def cures(failure: Failure, plain: SourceTrace, deadline: float) -> tuple[Cure, ...]:
@@ -246,7 +252,7 @@ def cures(failure: Failure, plain: SourceTrace, deadline: float) -> tuple[Cure, 
         most = min(TRIES, last + PATIENCE) if cheap else TRIES
         if len(tried) >= most or time.process_time() > deadline:
             break
-        if good and candidate.cost > good[0][0].cost + MORE:
+        if good and candidate.cost > good[0][0].cost + MAX_EXTRA_COST:
             break
         text = edited(trace.text, candidate.edits)
         if text in tried or (cheap and vain[candidate.kind] >= VAIN):
@@ -255,7 +261,8 @@ def cures(failure: Failure, plain: SourceTrace, deadline: float) -> tuple[Cure, 
         if works(again, trace, candidate.edits):
             good.append((candidate, _cure(candidate, text, again)))
             last, vain[candidate.kind] = len(tried), 0
-            if (len({c.kind for c, _ in good}) > 1 and len(good) >= MOST) or len(good) > MOST:
+            has_choice = len({c.kind for c, _ in good}) > 1
+            if len(good) >= MAX_CURES + (not has_choice):
                 break
         else:
             failed.append((candidate, again))
@@ -263,17 +270,16 @@ def cures(failure: Failure, plain: SourceTrace, deadline: float) -> tuple[Cure, 
     if not _has_cheap(good):
         best = min((rank(one) for one, _ in good), default=inf)
         found = chain(failure, plain, failed, deadline, best)
-        if found is not None:
-            good.append((found[0], _cure(*found)))
-    return _chosen(failure, good)
+        good += [(found[0], _cure(*found))] if found else []
+    return _best_cures(failure, good)
 
 
 def _has_cheap(good: list[tuple[Candidate, Cure]]) -> bool:
     """Returns whether one of the cures is likely what was meant."""
-    return any(one.changes == "model" and one.cost <= CHEAP for one, _ in good)
+    return any(one.changes == "model" and one.cost <= LIKELY_COST for one, _ in good)
 
 
-def _chosen(failure: Failure, good: list[tuple[Candidate, Cure]]) -> tuple[Cure, ...]:
+def _best_cures(failure: Failure, good: list[tuple[Candidate, Cure]]) -> tuple[Cure, ...]:
     """Returns the best of the cures; several of one search only where no other has any."""
     batch = failure.trace.inputs[0].shape[0] if _has_batch(failure) else None
     first = None if batch is None else failure.value(failure.trace.table.expr(batch))
@@ -290,13 +296,13 @@ def _chosen(failure: Failure, good: list[tuple[Candidate, Cure]]) -> tuple[Cure,
     found: list[Cure] = []
     for candidate, cure in ranked:
         place = (candidate.kind, candidate.edits[0].line, candidate.edits[0].start)
-        key = candidate.kind if candidate.kind in SINGLE else place
+        key = candidate.kind if candidate.kind in SINGLE_CURE_KINDS else place
         counts[key] = counts.get(key, 0) + 1
         lucky = moved and candidate.changes == "input" and candidate.kind == "number"
         more = any({*one.edits} <= {*cure.edits} for one in found)  # with edits that nothing needs
-        if counts[key] <= (1 if key in SINGLE else 2) and not lucky and not more:
+        if counts[key] <= (1 if key in SINGLE_CURE_KINDS else 2) and not lucky and not more:
             found.append(cure)
-    return tuple(found[:MOST])
+    return tuple(found[:MAX_CURES])
 
 
 def _has_batch(failure: Failure) -> bool:

@@ -12,10 +12,16 @@ from typing import Any
 from torch import nn
 from torch.nn.modules.batchnorm import _NormBase
 
-from ncd.findings.cures.candidate import SHAPED, Candidate, inserted, operands, replaced
-from ncd.findings.cures.shape_edits import JOINED
+from ncd.findings.cures.candidate import (
+    SIZE_METHODS,
+    Candidate,
+    insertion_edit,
+    operands,
+    replacement_edit,
+)
+from ncd.findings.cures.shape_edits import JOINING_CALLS
 from ncd.findings.failures.call_reasons import LOSSES, PAIRS
-from ncd.findings.failures.failure import TAKES, Failure, equation, flattened
+from ncd.findings.failures.failure import TAKES, Failure, equation, flattened_sizes
 from ncd.findings.reading.finding import further_argument
 from ncd.read.python_source.interpreter import SETTINGS, SourceModule
 
@@ -24,18 +30,27 @@ from ncd.read.python_source.interpreter import SETTINGS, SourceModule
 GIVES = ("out_features", "out_channels", "hidden_size")
 LONGEST = 60  # letters of a product that may stand in several places
 TWINS = 8  # equal products that are changed together
-KEPT = ("bias", "inplace", "device", "affine", "elementwise_affine", "track_running_stats")
+FIXED_SWITCHES = (
+    "bias",
+    "inplace",
+    "device",
+    "affine",
+    "elementwise_affine",
+    "track_running_stats",
+)
 
 
 def argument_edits(failure: Failure) -> Iterator[Candidate]:
     """Yields other expressions for the arguments: ``hidden_units`` → ``hidden_units * 7 * 7``."""
     text, found = failure.trace.text, equation(failure)
-    calls = [failure.made] if failure.made is not None else []
-    shaped = failure.call is not None and failure.call.name in SHAPED
+    calls = [failure.constructor_call] if failure.constructor_call is not None else []
+    shaped = failure.call is not None and failure.call.name in SIZE_METHODS
     if isinstance(failure.node, ast.Call) and failure.layer is None and shaped:
         calls.append(failure.node)
     equal = found is not None and found[0] == "equal"
-    wanted = _wanted(failure) + ([failure.value(n) for n in found[1:]] if found and equal else [])
+    wanted = _possible_sizes(failure) + (
+        [failure.value(n) for n in found[1:]] if found and equal else []
+    )
     products = _products(failure.trace.tree) if calls else {}
     for call in calls:
         for argument in (*call.args, *(word.value for word in call.keywords)):
@@ -44,12 +59,18 @@ def argument_edits(failure: Failure) -> Iterator[Candidate]:
             twins = products.get(ast.unparse(argument), [])
             for value in dict.fromkeys(wanted):
                 for rank, words in enumerate(_expressions(failure, argument, value)):
-                    edit = replaced(text, argument, words)
+                    edit = replacement_edit(text, argument, words)
                     if edit is not None:
-                        yield Candidate((edit,), 0.9 + 0.1 * rank + failure.turned, "argument")
+                        yield Candidate(
+                            (edit,), 0.9 + 0.1 * rank + failure.has_misplaced_axis, "argument"
+                        )
                     if 1 < len(twins) <= TWINS:
-                        edits = tuple(filter(None, (replaced(text, one, words) for one in twins)))
-                        yield Candidate(edits, 0.85 + 0.1 * rank + failure.turned, "argument")
+                        edits = tuple(
+                            filter(None, (replacement_edit(text, one, words) for one in twins))
+                        )
+                        yield Candidate(
+                            edits, 0.85 + 0.1 * rank + failure.has_misplaced_axis, "argument"
+                        )
 
 
 def _products(tree: ast.AST) -> dict[str, list[ast.expr]]:
@@ -65,12 +86,12 @@ def _products(tree: ast.AST) -> dict[str, list[ast.expr]]:
 
 def swap_edits(failure: Failure) -> Iterator[Candidate]:
     """Yields the layer with its first two sizes exchanged: ``nn.LSTM(hidden, embedding)``."""
-    made, text = failure.made, failure.trace.text
+    made, text = failure.constructor_call, failure.trace.text
     if made is None or failure.layer is None or len(made.args) < 2:
         return
     first, second = made.args[:2]
     words = [ast.get_source_segment(text, one) or "" for one in (first, second)]
-    edits = (replaced(text, first, words[1]), replaced(text, second, words[0]))
+    edits = (replacement_edit(text, first, words[1]), replacement_edit(text, second, words[0]))
     if words[0] != words[1] and edits[0] is not None and edits[1] is not None:
         gives = max(int(getattr(failure.layer, name, 0)) for name in GIVES)
         if gives in failure.values()[1:]:
@@ -84,7 +105,7 @@ def parameter_edits(failure: Failure) -> Iterator[Candidate]:
         return
     arrays = [*operands(failure)]
     for node, own, other in zip(arrays, call.shapes, call.shapes[::-1], strict=False):
-        made = _made(failure.trace.tree, ast.unparse(node))
+        made = _parameter_call(failure.trace.tree, ast.unparse(node))
         if made is None or len(own) != len(made.args) or len(own) != len(other):
             continue
         for argument, size, wanted in zip(made.args, own, other, strict=True):
@@ -96,12 +117,12 @@ def parameter_edits(failure: Failure) -> Iterator[Candidate]:
             if abs(takes - has) < 3:
                 written.insert(0, f"{source} {'+' if takes > has else '-'} {abs(takes - has)}")
             for rank, words in enumerate(written):
-                edit = replaced(text, argument, words)
+                edit = replacement_edit(text, argument, words)
                 if edit is not None and not isinstance(argument, ast.Constant):
                     yield Candidate((edit,), 0.7 + 0.1 * rank, "argument")
 
 
-def _made(tree: ast.AST, name: str) -> ast.Call | None:
+def _parameter_call(tree: ast.AST, name: str) -> ast.Call | None:
     """Returns the call that makes the numbers of a parameter: ``torch.zeros(1, n, d)``."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
@@ -116,7 +137,7 @@ def _made(tree: ast.AST, name: str) -> ast.Call | None:
     return None
 
 
-def _wanted(failure: Failure) -> list[int]:
+def _possible_sizes(failure: Failure) -> list[int]:
     values = failure.values()
     rest = [prod(values[1:]), *values[-1:], *values[1:2]] if len(values) > 1 else []
     return [n for n in rest if n > 0]
@@ -129,7 +150,7 @@ def _expressions(failure: Failure, argument: ast.expr, value: int) -> list[str]:
     if 0 < takes < value and value % takes == 0 and isinstance(argument, ast.Name | ast.Attribute):
         words.insert(0, f"{value // takes} * {ast.unparse(argument)}")
     for array in failure.arrays[:1]:
-        flat = flattened(failure, array)
+        flat = flattened_sizes(failure, array)
         sizes = flat[0] if flat else failure.values()[1:]
         if len(sizes) < 2 or prod(sizes) != value:
             continue
@@ -151,7 +172,7 @@ def _first_name(node: ast.expr) -> str:
 
 def switch_edits(failure: Failure) -> Iterator[Candidate]:
     """Yields the switches of a layer, turned: ``batch_first=True``."""
-    call, layer, text = failure.made, failure.layer, failure.trace.text
+    call, layer, text = failure.constructor_call, failure.layer, failure.trace.text
     if call is None or layer is None:
         return
     takes = dict(inspect.signature(type(layer).__init__).parameters)
@@ -163,7 +184,7 @@ def switch_edits(failure: Failure) -> Iterator[Candidate]:
             edit = further_argument(text, call, f"kdim={key}, vdim={value}")
             yield Candidate((edit,), 0.4, "switch")
     for name in names:
-        if name in KEPT:
+        if name in FIXED_SWITCHES:
             continue
         cost = 0.5 if name == "batch_first" else 4.5
         word = next((one for one in call.keywords if one.arg == name), None)
@@ -172,7 +193,7 @@ def switch_edits(failure: Failure) -> Iterator[Candidate]:
             edit = further_argument(text, call, f"{name}={not default}")
             yield Candidate((edit,), cost, "switch")
         elif isinstance(word.value, ast.Constant):
-            turned = replaced(text, word.value, str(not word.value.value))
+            turned = replacement_edit(text, word.value, str(not word.value.value))
             if turned is not None:
                 yield Candidate((turned,), cost + 0.1, "switch")
 
@@ -185,7 +206,7 @@ def direction_edits(failure: Failure) -> Iterator[Candidate]:
     for node in ast.walk(failure.trace.tree):
         both = node.value if isinstance(node, ast.keyword) and node.arg == "bidirectional" else None
         if isinstance(both, ast.Constant) and both.value is True:
-            edit = replaced(text, both, "False")
+            edit = replacement_edit(text, both, "False")
             if edit is not None:
                 yield Candidate((edit,), 1.0, "switch")
 
@@ -221,14 +242,14 @@ def _shortcut(
     if len(has) == 3 and any(one is not None and "conv" in one.name for one in makers):
         return  # what differs is the length of a sequence, not its features
     axis = 1 if len(has) == 4 else 2
-    into, out = (_named(failure, one[axis], names) for one in (has, wanted))
+    into, out = (_size_expression(failure, one[axis], names) for one in (has, wanted))
     made = f"nn.Linear({into}, {out})"
     if len(has) == 4:
         small = max(1, failure.value(wanted[2]))
         ratio = max(1, -(-failure.value(has[2]) // small))
         stride = _stride(failure, ratio, names)
         made = f"nn.Conv2d({into}, {out}, 1{stride})"
-    yield from _added(failure, init, branch, ("shortcut", made), 0.4)
+    yield from _new_layer_edits(failure, init, branch, ("shortcut", made), 0.4)
 
 
 def projection_edits(failure: Failure) -> Iterator[Candidate]:
@@ -243,14 +264,14 @@ def projection_edits(failure: Failure) -> Iterator[Candidate]:
         return
     names = _sizes(failure, owner)
     sizes = (width, failure.trace.table.expr(layer.embed_dim))
-    into, out = (_named(failure, size, names) for size in sizes)
+    into, out = (_size_expression(failure, size, names) for size in sizes)
     for branch in operands(failure):
         if isinstance(branch, ast.Name):
             made = f"nn.Linear({into}, {out})"
-            yield from _added(failure, init, branch, ("projection", made), 1.4)
+            yield from _new_layer_edits(failure, init, branch, ("projection", made), 1.4)
 
 
-def _added(
+def _new_layer_edits(
     failure: Failure, init: ast.FunctionDef, array: ast.Name, layer: tuple[str, str], cost: float
 ) -> Iterator[Candidate]:
     """Yields a further layer of the class, made at the end of ``__init__``, around an array."""
@@ -258,9 +279,9 @@ def _added(
     last = init.body[-1]
     row = text.split("\n")[(last.end_lineno or 1) - 1]
     line = f"\n{' ' * init.body[0].col_offset}self.{name} = {made}"
-    called = replaced(text, array, f"self.{name}({array.id})")
+    called = replacement_edit(text, array, f"self.{name}({array.id})")
     if called is not None:
-        end = inserted(text, last.end_lineno or 1, len(row.encode()), line)
+        end = insertion_edit(text, last.end_lineno or 1, len(row.encode()), line)
         yield Candidate((called, end), cost, "layer")
 
 
@@ -289,7 +310,7 @@ def _sizes(failure: Failure, owner: nn.Module) -> dict[str, Any]:
     return {name: failure.trace.table.expr(value) for name, value in whole.items()}
 
 
-def _named(failure: Failure, size: Any, names: dict[str, Any]) -> str:
+def _size_expression(failure: Failure, size: Any, names: dict[str, Any]) -> str:
     """Returns a size in the names of a scope: the same expression, a multiple, else its value."""
     value = failure.value(size)
     same = [n for n, expr in names.items() if expr == size and not size.is_number]
@@ -314,24 +335,24 @@ def mode_edits(failure: Failure) -> Iterator[Candidate]:
             continue
         made = call.func
         if isinstance(made, ast.Call) and made.end_col_offset:
-            edit = inserted(text, made.end_lineno or 1, made.end_col_offset, ".eval()")
+            edit = insertion_edit(text, made.end_lineno or 1, made.end_col_offset, ".eval()")
             yield Candidate((edit,), 6.0, "mode", "meaning")
         elif isinstance(made, ast.Name) and isinstance(failure.trace.model, nn.Module):
-            edit = inserted(text, made.lineno, made.end_col_offset or 0, ".eval()")
+            edit = insertion_edit(text, made.lineno, made.end_col_offset or 0, ".eval()")
             yield Candidate((edit,), 6.0, "mode", "meaning")
 
 
 # --- Cures that give convolutions another padding, so that the sizes of two arrays meet
 
-MEETING = (*PAIRS, *JOINED, *LOSSES, "stack")
-MOST = 4  # transposed convolutions whose combinations are tried
+MEETING = (*PAIRS, *JOINING_CALLS, *LOSSES, "stack")
+MAX_TRANSPOSED_CONVOLUTIONS = 4  # transposed convolutions whose combinations are tried
 SIDES = ("1d", "2d", "3d")
 
 
 def padding_edits(failure: Failure) -> Iterator[Candidate]:
     """Yields convolutions with a padding that keeps the size, or gives back what rounding took."""
-    if failure.made is not None and failure.layer is None:
-        yield from _counted(failure, failure.made)
+    if failure.constructor_call is not None and failure.layer is None:
+        yield from _numeric_padding_edits(failure, failure.constructor_call)
     if failure.call is None or failure.call.name not in MEETING:
         return
     calls = [node for node in ast.walk(failure.trace.tree) if isinstance(node, ast.Call)]
@@ -343,7 +364,7 @@ def padding_edits(failure: Failure) -> Iterator[Candidate]:
         halved = isinstance(padding, ast.Name) or isinstance(getattr(padding, "op", 0), ast.Mult)
         if _is(node, "Conv") and padding is not None and halved:
             line, end = padding.end_lineno or node.lineno, padding.end_col_offset or 0
-            edit = inserted(failure.trace.text, line, end, " // 2")
+            edit = insertion_edit(failure.trace.text, line, end, " // 2")
             yield Candidate((edit,), 0.9, "padding")
         if size > 1 and size % 2 and padding is None:
             edit = further_argument(failure.trace.text, node, f"padding={size // 2}")
@@ -354,7 +375,7 @@ def padding_edits(failure: Failure) -> Iterator[Candidate]:
 def _given_back(failure: Failure, calls: list[ast.Call]) -> Iterator[Candidate]:
     """Yields transposed convolutions with the rows that the strides of others dropped."""
     edits = []
-    for node in calls[:MOST]:
+    for node in calls[:MAX_TRANSPOSED_CONVOLUTIONS]:
         stride = _setting(node, 3, "stride")
         if _setting(node, 5, "output_padding") is None and stride is not None:
             number = stride.value if isinstance(stride, ast.Constant) else 2
@@ -369,7 +390,7 @@ def _given_back(failure: Failure, calls: list[ast.Call]) -> Iterator[Candidate]:
             yield Candidate(some, cost, "padding")
 
 
-def _counted(failure: Failure, made: ast.Call) -> Iterator[Candidate]:
+def _numeric_padding_edits(failure: Failure, made: ast.Call) -> Iterator[Candidate]:
     """Yields a padding in numbers for a convolution with strides, which cannot keep the size."""
     padding, kernel = _setting(made, 4, "padding"), _setting(made, 2, "kernel_size")
     if not isinstance(padding, ast.Constant) or padding.value != "same" or kernel is None:
@@ -377,7 +398,7 @@ def _counted(failure: Failure, made: ast.Call) -> Iterator[Candidate]:
     source = ast.get_source_segment(failure.trace.text, kernel) or ""
     written = isinstance(kernel, ast.Constant) and type(kernel.value) is int
     new = f"{kernel.value // 2}" if written else f"{source} // 2"  # type: ignore[attr-defined]
-    edit = replaced(failure.trace.text, padding, new)
+    edit = replacement_edit(failure.trace.text, padding, new)
     if edit is not None:
         yield Candidate((edit,), 0.3, "padding")
 

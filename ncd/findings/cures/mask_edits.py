@@ -10,7 +10,7 @@ from typing import Any
 
 from torch import nn
 
-from ncd.findings.cures.candidate import Candidate, appended, inserted, operands
+from ncd.findings.cures.candidate import Candidate, insertion_edit, method_edits, operands
 from ncd.findings.failures.call_reasons import PAIRS
 from ncd.findings.failures.failure import Failure
 from ncd.findings.failures.masks import Shape, WrongMask, mask_of, meets, scores_shape, wrong_mask
@@ -41,12 +41,12 @@ def _of_layer(failure: Failure, wrong: WrongMask) -> Iterator[Candidate]:
             continue
         value = where.value if isinstance(where, ast.keyword) else where
         for move, cost in _moves(failure, wrong, node):
-            yield Candidate(appended(failure.trace.text, value, move), cost, "mask")
+            yield Candidate(method_edits(failure.trace.text, value, move), cost, "mask")
         other = _other_name(name, names)
         last = isinstance(where, ast.keyword) or where is node.args[-1]
         if other and last and not wrong.is_whole:
             for move, cost in _renamed_moves(wrong):
-                edits = _renamed(failure, given, (name, other), move)
+                edits = _rename_edits(failure, given, (name, other), move)
                 yield Candidate(edits, cost, "mask")
 
 
@@ -83,13 +83,13 @@ def _moves(failure: Failure, wrong: WrongMask, node: ast.Call) -> Iterator[tuple
         yield f"[:{rows}, :{length}]", SECOND
     if shape == (wrong.keys,):
         yield f".expand({wrong.queries}, -1)", SECOND
-    if shape == (batch, *wrong.all) and batch:
+    if shape == (batch, *wrong.shared_shape) and batch:
         yield f".repeat_interleave({heads}, 0)", COST
 
 
 def _table_moves(wrong: WrongMask, count: str) -> Iterator[tuple[str, float]]:
     """Yields what makes one table for each sequence and head of fewer, or of more axes."""
-    batch, heads, table = wrong.batch, wrong.heads, wrong.all
+    batch, heads, table = wrong.batch, wrong.heads, wrong.shared_shape
     if wrong.shape == (heads, *table):
         yield f".repeat({count}, 1, 1)", COST
     if wrong.shape == (batch, heads, *table):
@@ -121,9 +121,9 @@ def _renamed_moves(wrong: WrongMask) -> Iterator[tuple[str, float]]:
     """Yields what is put behind a mask that is given under the other name."""
     shape = wrong.shape
     if wrong.is_padding:
-        if shape in (wrong.all, wrong.each):
+        if shape in (wrong.shared_shape, wrong.per_head_shape):
             yield "", COST
-        elif shape == (wrong.batch, *wrong.all):
+        elif shape == (wrong.batch, *wrong.shared_shape):
             yield f".repeat_interleave({wrong.heads}, 0)", COST
         return
     if shape == wrong.padding:
@@ -133,7 +133,7 @@ def _renamed_moves(wrong: WrongMask) -> Iterator[tuple[str, float]]:
             yield f"[:, {', '.join('0' * ones)}]", COST
 
 
-def _renamed(
+def _rename_edits(
     failure: Failure,
     given: dict[str, ast.expr | ast.keyword],
     names: tuple[str, str],
@@ -143,13 +143,13 @@ def _renamed(
     text, (old, new) = failure.trace.text, names
     where = given[old]
     value = where.value if isinstance(where, ast.keyword) else where
-    edits = [*appended(text, value, move)] if move else []
+    edits = [*method_edits(text, value, move)] if move else []
     for one, name in ((where, new), (given.get(new), old)):
         if isinstance(one, ast.keyword):
-            line, start = one.lineno, inserted(text, one.lineno, one.col_offset, "").start
+            line, start = one.lineno, insertion_edit(text, one.lineno, one.col_offset, "").start
             edits.append(Edit(line, start, start + len(one.arg or ""), name))
         elif one is not None:
-            edits.append(inserted(text, one.lineno, one.col_offset, f"{name}="))
+            edits.append(insertion_edit(text, one.lineno, one.col_offset, f"{name}="))
     return tuple(edits)
 
 
@@ -170,7 +170,7 @@ def _spread(failure: Failure) -> Iterator[Candidate]:
     for node, shape, wanted in pairs:
         if not meets(shape, wanted):
             for words in _indices(shape, wanted):
-                edits = appended(failure.trace.text, node, words)
+                edits = method_edits(failure.trace.text, node, words)
                 yield Candidate(edits, COST, "mask")
 
 

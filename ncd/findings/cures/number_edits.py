@@ -9,14 +9,14 @@ from typing import Any
 
 import sympy
 
-from ncd.findings.cures.candidate import Candidate, replaced
+from ncd.findings.cures.candidate import Candidate, replacement_edit
 from ncd.findings.failures.failure import Failure, equation
 from ncd.findings.reading.finding import Edit
 from ncd.findings.reading.traced_numbers import SourceNumber, input_places
 
 LARGEST = 2**20
-LEAST = 1.0  # cost of any of these edits
-NEAR = 48  # numbers around the present one
+MIN_COST = 1.0  # cost of any of these edits
+SEARCH_RADIUS = 48  # numbers around the present one
 RARE = ("kernel_size", "stride", "padding", "dilation", "output_padding")  # seldom the mistake
 PARTS = ("heads", "num_heads", "nhead", "n_heads", "n_head", "groups", "num_groups")
 
@@ -25,7 +25,7 @@ def number_edits(failure: Failure) -> Iterator[Candidate]:
     """Yields edits of one number, of equal ones in a line, and of all places that must go along."""
     table, test = failure.trace.table, failure.test
     if test is None:
-        yield from _written(failure)
+        yield from _literal_edits(failure)
         return
     free = sorted(table.numbers(test.expr), key=str)
     near = near_sizes(failure)
@@ -45,7 +45,7 @@ def number_edits(failure: Failure) -> Iterator[Candidate]:
                         yield _candidate(failure, place, edits, value, rank)
 
 
-def _written(failure: Failure) -> Iterator[Candidate]:
+def _literal_edits(failure: Failure) -> Iterator[Candidate]:
     """Yields numbers of the text that are sizes of what failed, as others of these sizes.
 
     This is what is left where no reading with symbols came to its end.
@@ -57,13 +57,15 @@ def _written(failure: Failure) -> Iterator[Candidate]:
         if isinstance(node, ast.Constant) and type(node.value) is int and node.value in near - {1}:
             lines.setdefault((node.lineno, node.value), []).append(node)
     for (_, value), nodes in lines.items():
-        own = failure.made is not None and nodes[0] in ast.walk(failure.made)
+        own = failure.constructor_call is not None and nodes[0] in ast.walk(
+            failure.constructor_call
+        )
         given = (nodes[0].lineno, nodes[0].col_offset) in inputs
         for new in sorted(near - {value, 1}, key=lambda n: abs(n - value)):
             for some in (nodes, *([one] for one in nodes if len(nodes) > 1)):
-                changed = (replaced(failure.trace.text, one, str(new)) for one in some)
+                changed = (replacement_edit(failure.trace.text, one, str(new)) for one in some)
                 edits = tuple(edit for edit in changed if edit is not None)
-                cost = LEAST if own else 4.0 if given else 3.0
+                cost = MIN_COST if own else 4.0 if given else 3.0
                 yield Candidate(edits, cost, "written", "input" if given else "model")
 
 
@@ -78,9 +80,9 @@ def _edit(place: SourceNumber, value: int) -> Edit:
 def _candidate(
     failure: Failure, place: SourceNumber, edits: tuple[Edit, ...], value: int, rank: int
 ) -> Candidate:
-    made = failure.made
-    own = made is not None and _inside(failure, made, place)
-    cost = 4.0 if place.is_input else LEAST + failure.turned if own else 3.0
+    made = failure.constructor_call
+    own = made is not None and _contains_number(failure, made, place)
+    cost = 4.0 if place.is_input else MIN_COST + failure.has_misplaced_axis if own else 3.0
     at_call = place.line == getattr(failure.node, "lineno", 0) and failure.layer is None
     cost = 1.5 if at_call and not place.is_input else cost
     cost += 0.2 * rank + 0.1 * (len(edits) > 1) + 3.5 * (place.name in RARE)
@@ -89,7 +91,7 @@ def _candidate(
     return Candidate(edits, cost, "number", "input" if place.is_input else "model")
 
 
-def _inside(failure: Failure, node: ast.AST, place: SourceNumber) -> bool:
+def _contains_number(failure: Failure, node: ast.AST, place: SourceNumber) -> bool:
     """Returns whether a number stands in the source of a node."""
     first, last = getattr(node, "lineno", 0), getattr(node, "end_lineno", 0)
     row = failure.trace.text.split("\n")[place.line - 1]
@@ -118,7 +120,11 @@ def solutions(failure: Failure, group: tuple[Any, ...], near: set[int]) -> list[
     if not group:
         return []
     now = table.places[group[0]].value
-    tries = near | {now + d for d in range(-NEAR, NEAR + 1)} | {now * k for k in range(2, 9)}
+    tries = (
+        near
+        | {now + d for d in range(-SEARCH_RADIUS, SEARCH_RADIUS + 1)}
+        | {now * k for k in range(2, 9)}
+    )
     tries |= {2**k for k in range(1, 12)}
     kind = equation(failure)
     most = 2 if kind is not None and kind[0] == "divisible" else 1
@@ -127,7 +133,7 @@ def solutions(failure: Failure, group: tuple[Any, ...], near: set[int]) -> list[
         if value < 1 or value == now or value > LARGEST:
             continue
         try:
-            answer = table.at(test.expr, dict.fromkeys(group, value))
+            answer = table.value_after(test.expr, dict.fromkeys(group, value))
         except (ArithmeticError, AssertionError, TypeError, ValueError):
             continue
         if answer in (sympy.true, sympy.false) and bool(answer) is not test.holds:

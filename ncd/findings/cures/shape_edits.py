@@ -12,7 +12,13 @@ from typing import Any
 from torch import nn
 from torch.nn.modules.conv import _ConvNd
 
-from ncd.findings.cures.candidate import Candidate, appended, inserted, operands, replaced
+from ncd.findings.cures.candidate import (
+    Candidate,
+    insertion_edit,
+    method_edits,
+    operands,
+    replacement_edit,
+)
 from ncd.findings.failures.call_reasons import CLASSES, LOSSES, PAIRS, is_view
 from ncd.findings.failures.failure import Failure, equation
 from ncd.findings.reading.axis_range import NoAxis
@@ -35,24 +41,27 @@ def axis_edits(failure: Failure) -> Iterator[Candidate]:
     for node in arrays:
         last = 0.05 * (node is not arrays[-1])  # of a product mostly the second is meant
         for rank in ranks:
-            for move, cost in _axis_moves(rank, _first(failure)):
-                edits = appended(failure.trace.text, node, move)
+            for move, cost in _axis_moves(rank, _first_axis_cost(failure)):
+                edits = method_edits(failure.trace.text, node, move)
                 yield Candidate(edits, cost + last, "axes")
 
 
 def _other_axes(failure: Failure, error: NoAxis) -> Iterator[Candidate]:
     """Yields the call, or the layer that is made, with the nearest axis that the array has."""
     nearest = error.rank - 1 if error.axis > 0 else -error.rank
-    nodes = [*ast.walk(failure.node), *(ast.walk(failure.made) if failure.made else ())]
+    nodes = [
+        *ast.walk(failure.node),
+        *(ast.walk(failure.constructor_call) if failure.constructor_call else ()),
+    ]
     for node in nodes:
         if not isinstance(node, ast.Constant | ast.UnaryOp):
             continue
         if ast.unparse(node) == str(error.axis):
-            edit = replaced(failure.trace.text, node, str(nearest))
+            edit = replacement_edit(failure.trace.text, node, str(nearest))
             yield Candidate((edit,) if edit else (), 0.2, "axes")
 
 
-def _first(failure: Failure) -> float:
+def _first_axis_cost(failure: Failure) -> float:
     """Returns what it costs to move the first axis, which is mostly the batch."""
     sequence = isinstance(failure.layer, nn.MultiheadAttention | nn.RNNBase)
     return 0.8 if sequence or (failure.call and failure.call.name in PAIRS) else 4.0
@@ -78,7 +87,7 @@ def call_edits(failure: Failure) -> Iterator[Candidate]:
     if isinstance(named, ast.Attribute) and not counts:
         end = named.end_col_offset or 0
         line = named.end_lineno or 1
-        start = inserted(text, line, end - 4, "").start
+        start = insertion_edit(text, line, end - 4, "").start
         yield Candidate((Edit(line, start, start + 4, "reshape"),), 0.3, "memory")
     if isinstance(node, ast.Call) and failure.call is not None:
         yield from _open_sizes(failure, node)
@@ -96,7 +105,7 @@ def _open_sizes(failure: Failure, node: ast.Call) -> Iterator[Candidate]:
     if any(isinstance(size, ast.UnaryOp) for size in node.args):
         return  # one size is open already
     for i, size in enumerate(node.args):
-        edit = replaced(failure.trace.text, size, "-1")
+        edit = replacement_edit(failure.trace.text, size, "-1")
         if edit is not None:
             written = isinstance(size, ast.Constant)
             yield Candidate((edit,), 0.7 + 0.6 * (i != 1) + 0.5 * written, "view")
@@ -128,7 +137,7 @@ def _letters(failure: Failure) -> Iterator[Candidate]:
         for i, j in combinations(places, 2):
             letters = list(source)
             letters[i], letters[j] = letters[j], letters[i]
-            edit = replaced(failure.trace.text, node, "".join(letters))
+            edit = replacement_edit(failure.trace.text, node, "".join(letters))
             if edit is not None:
                 yield Candidate((edit,), 0.5, "letters")
 
@@ -147,7 +156,7 @@ def _kinds(failure: Failure) -> Iterator[Candidate]:
         yield Candidate((edit,), 0.4, "kind", "input")
     for node in operands(failure):
         for kind, cost in ((".long()", 0.8), (".float()", 0.9)):
-            yield Candidate(appended(text, node, kind), cost, "kind")
+            yield Candidate(method_edits(text, node, kind), cost, "kind")
     if isinstance(failure.layer, nn.Embedding):
         yield from _whole_inputs(failure)
 
@@ -161,13 +170,13 @@ def _whole_inputs(failure: Failure) -> Iterator[Candidate]:
             shape = ", ".join(ast.unparse(one) for one in node.args)
             new = f"torch.randint(0, {int(failure.layer.num_embeddings)}, ({shape},))"
             new = new.replace(",,", ",") if len(node.args) < 2 else new.replace(",))", "))")
-            if edit := replaced(failure.trace.text, node, new):
+            if edit := replacement_edit(failure.trace.text, node, new):
                 yield Candidate((edit,), 0.5, "kind", "input")
 
 
 # --- Cures that give an array the axes that are wanted: flattened, one more, one less, resized
 
-JOINED = ("cat", "concat", "concatenate", "add", "__add__", "__radd__", "__iadd__")
+JOINING_CALLS = ("cat", "concat", "concatenate", "add", "__add__", "__radd__", "__iadd__")
 
 
 def shape_edits(failure: Failure) -> Iterator[Candidate]:
@@ -175,9 +184,9 @@ def shape_edits(failure: Failure) -> Iterator[Candidate]:
     for number, move, cost in _shape_changes(failure):
         array = _operand(failure, number)
         if array is not None:
-            yield Candidate(appended(failure.trace.text, array, move), cost, "shape")
+            yield Candidate(method_edits(failure.trace.text, array, move), cost, "shape")
     yield from _flatten_layer(failure)
-    yield from _resized(failure)
+    yield from _resize_edits(failure)
 
 
 def _operand(failure: Failure, number: int) -> ast.expr | None:
@@ -255,7 +264,7 @@ def _target_moves(failure: Failure) -> Iterator[tuple[int, str, float]]:
 
 def _flatten_layer(failure: Failure) -> Iterator[Candidate]:
     """Yields a ``nn.Flatten()`` before a linear layer of a ``nn.Sequential``."""
-    values, made = failure.values(), failure.made
+    values, made = failure.values(), failure.constructor_call
     if made is None or not isinstance(failure.layer, nn.Linear) or len(values) < 3:
         return
     for node in ast.walk(failure.trace.tree):
@@ -263,15 +272,15 @@ def _flatten_layer(failure: Failure) -> Iterator[Candidate]:
             name = ast.unparse(node.func)
             if name.endswith("Sequential"):
                 new = f"{name.removesuffix('Sequential')}Flatten(), "
-                edit = inserted(failure.trace.text, made.lineno, made.col_offset, new)
+                edit = insertion_edit(failure.trace.text, made.lineno, made.col_offset, new)
                 exact = prod(values[1:]) == failure.layer.in_features
                 yield Candidate((edit,), 0.2 if exact else 0.8, "shape")
 
 
-def _resized(failure: Failure) -> Iterator[Candidate]:
+def _resize_edits(failure: Failure) -> Iterator[Candidate]:
     """Yields one of two feature maps resized to the sides of the other."""
     call = failure.call
-    if call is None or call.name not in JOINED or len(call.shapes) != 2 or failure.layer:
+    if call is None or call.name not in JOINING_CALLS or len(call.shapes) != 2 or failure.layer:
         return
     shapes = [tuple(map(failure.value, one)) for one in call.shapes]
     arrays = [*operands(failure)]
@@ -282,6 +291,6 @@ def _resized(failure: Failure) -> Iterator[Candidate]:
     for number in (smaller, 1 - smaller):
         node, other = arrays[number], ast.unparse(arrays[1 - number])
         resized = f"{space}.interpolate({ast.unparse(node)}, size={other}.shape[2:])"
-        edit = replaced(failure.trace.text, node, resized)
+        edit = replacement_edit(failure.trace.text, node, resized)
         if edit is not None:
             yield Candidate((edit,), 1.2 + 0.2 * (number != smaller), "shape")

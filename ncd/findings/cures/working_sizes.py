@@ -57,7 +57,7 @@ def _step(failure: Failure, symbol: Any, value: int, deadline: float) -> int:
 def _holds(failure: Failure, symbol: Any, value: int) -> bool:
     assert failure.test is not None
     try:
-        answer = failure.trace.table.at(failure.test.expr, {symbol: value})
+        answer = failure.trace.table.value_after(failure.test.expr, {symbol: value})
     except (ArithmeticError, AssertionError, TypeError, ValueError):
         return False
     return answer in (sympy.true, sympy.false) and bool(answer) is not failure.test.holds

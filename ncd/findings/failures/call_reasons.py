@@ -123,7 +123,7 @@ def _batch_axes(failure: Failure, a: Any, b: Any) -> str:
     return ""
 
 
-def _joined(failure: Failure, call: Any) -> str:
+def _concatenation(failure: Failure, call: Any) -> str:
     """Returns which sizes differ of arrays that are put together."""
     axis = call.words.get("dim", call.words.get("axis", call.words.get(1, 0)))
     shapes = call.shapes
@@ -197,7 +197,7 @@ def _einsum(failure: Failure, call: Any) -> str:
     return ""
 
 
-def _rearranged(failure: Failure, call: Any) -> str:
+def _einops_pattern(failure: Failure, call: Any) -> str:
     """Returns which axis of an einops pattern does not split as it says."""
     pattern = next((x for x in call.words.values() if isinstance(x, str)), "")
     shape = call.shapes[0] if call.shapes else ()
@@ -278,7 +278,7 @@ def _linear(failure: Failure, call: Any) -> str:
     return f"the array has {words}; the weights take {size_words(failure, takes)}"
 
 
-def _expanded(failure: Failure, call: Any) -> str:
+def _expansion(failure: Failure, call: Any) -> str:
     before = shape_words(tuple(map(failure.value, call.shapes[0])))
     return f"{before} cannot be expanded so: {equation_words(failure)}" if failure.test else ""
 
@@ -301,11 +301,11 @@ def _split(failure: Failure, call: Any) -> str:
 REASONS: dict[str, Callable[[Failure, Any], str]] = {
     **dict.fromkeys(PAIRS, _pair),
     **dict.fromkeys(PRODUCTS, _product),
-    **dict.fromkeys(("cat", "concat", "concatenate", "stack", "hstack", "vstack"), _joined),
+    **dict.fromkeys(("cat", "concat", "concatenate", "stack", "hstack", "vstack"), _concatenation),
     **dict.fromkeys(("view", "reshape"), _view),
-    **dict.fromkeys(("expand", "expand_as", "broadcast_to"), _expanded),
+    **dict.fromkeys(("expand", "expand_as", "broadcast_to"), _expansion),
     **dict.fromkeys(LOSSES, _targets),
-    **dict.fromkeys(("rearrange", "reduce", "repeat"), _rearranged),
+    **dict.fromkeys(("rearrange", "reduce", "repeat"), _einops_pattern),
     **dict.fromkeys(("split", "chunk", "unflatten", "split_with_sizes"), _split),
     "einsum": _einsum,
     "one_hot": lambda failure, call: _classes(failure, call) or _rows(failure, call),

@@ -22,16 +22,16 @@ def explanation(failure: Failure) -> str:
         axis_reason(failure)
         or layer_reason(failure)
         or call_reason(failure)
-        or _made(failure)
+        or _construction_reason(failure)
         or _kinds(failure)
-        or _plain(failure)
+        or _python_error_reason(failure)
         or _general(failure)
     )
 
 
-def _made(failure: Failure) -> str:
+def _construction_reason(failure: Failure) -> str:
     """Returns why a layer cannot be made."""
-    if failure.made is None or failure.layer is not None:
+    if failure.constructor_call is None or failure.layer is not None:
         return ""
     found = equation(failure)
     name = f"{failure.path} (`{failure.source}`)" if failure.path else f"`{failure.source}`"
@@ -39,12 +39,14 @@ def _made(failure: Failure) -> str:
         table = failure.trace.table
         parts, groups = (size_words(failure, one) for one in found[1:])
         noun = next((table.places[s].name for s in table.numbers(found[2])), "")
-        return f"{name} cannot be made: {parts} is not divisible by {groups}{_of(noun)}."
+        return (
+            f"{name} cannot be made: {parts} is not divisible by {groups}{_divisor_phrase(noun)}."
+        )
     words = [_own_words(failure), equation_words(failure)]
     return f"{name} cannot be made: {'; '.join(filter(None, words))}."
 
 
-def _of(noun: str) -> str:
+def _divisor_phrase(noun: str) -> str:
     return ", its groups" if "group" in noun else ", its heads" if "head" in noun else ""
 
 
@@ -58,7 +60,7 @@ def _kinds(failure: Failure) -> str:
     return f"{_head(failure)}: {' and '.join(sorted(kinds))} come together; one format is needed."
 
 
-def _plain(failure: Failure) -> str:
+def _python_error_reason(failure: Failure) -> str:
     """Returns an error of Python or of the source itself, with the sizes around it."""
     error = failure.trace.error
     if failure.call is not None:

@@ -18,7 +18,17 @@ from ncd.read.python_source.interpreter import SourceModule
 
 # --- The failure of a reading: its place, its layer, its arrays, and the test that came out wrong
 
-SAME = ("relu", "dropout", "gelu", "silu", "tanh", "sigmoid", "contiguous", "relu_", "leaky_relu")
+SAME_SHAPE_CALLS = (
+    "relu",
+    "dropout",
+    "gelu",
+    "silu",
+    "tanh",
+    "sigmoid",
+    "contiguous",
+    "relu_",
+    "leaky_relu",
+)
 TAKES = ("in_features", "in_channels", "input_size", "num_features")  # of layers
 INEQUALITIES = ("StrictLessThan", "LessThan", "StrictGreaterThan", "GreaterThan")
 FLAT = ("flatten", "view", "reshape", "rearrange")
@@ -29,15 +39,15 @@ class Failure:
     """The place and the reason at which a reading stopped.
 
     ``node`` is where it stands in the source; ``layer`` the layer of torch that stopped, or None;
-    ``made`` the call that made it, ``arrays`` what it was given, ``test`` the last test of sizes
-    before the error.
+    ``constructor_call`` the call that made it, ``arrays`` what it was given, ``test`` the last test
+    of sizes before the error.
     """
 
     trace: SourceTrace
     node: ast.AST
     path: str
     layer: nn.Module | None
-    made: ast.Call | None
+    constructor_call: ast.Call | None
     call: TracedCall | None
     arrays: tuple[Tensor, ...]
     test: Test | None
@@ -45,7 +55,7 @@ class Failure:
     @property
     def line(self) -> int:
         """The line where the layer is made if that is known; else, and of a loss, of the call."""
-        made = None if isinstance(self.layer, _Loss) else self.made
+        made = None if isinstance(self.layer, _Loss) else self.constructor_call
         return getattr(made, "lineno", 0) or getattr(self.node, "lineno", 0) or 1
 
     @property
@@ -63,7 +73,7 @@ class Failure:
         return tuple(map(self.value, shapes[index])) if index < len(shapes) else ()
 
     @property
-    def turned(self) -> bool:
+    def has_misplaced_axis(self) -> bool:
         """Whether an axis of the input has the size that the layer takes, but not the right one."""
         norm = getattr(self.layer, "normalized_shape", (0,))
         takes = max([int(getattr(self.layer, name, 0)) for name in TAKES] + [int(norm[-1])])
@@ -142,10 +152,10 @@ def _name_of(tree: ast.AST, call: ast.Call) -> str:
     return ""
 
 
-def flattened(failure: Failure, array: Tensor) -> tuple[tuple[int, ...], TracedCall] | None:
+def flattened_sizes(failure: Failure, array: Tensor) -> tuple[tuple[int, ...], TracedCall] | None:
     """Returns the sizes that became the last axis of an array, and the call that joined them."""
     recorder, call = failure.trace.recorder, failure.trace.recorder.maker(array)
-    while call is not None and call.name in SAME and call.takes:
+    while call is not None and call.name in SAME_SHAPE_CALLS and call.takes:
         call = recorder.maker(call.takes[0])
     if call is None or call.name not in FLAT or not call.shapes or not call.gives:
         return None
@@ -208,14 +218,14 @@ def size_words(failure: Failure, expr: Any, noun: str = "") -> str:
         name = f"{place.name}, " if place.name else ""
         return f"{value} ({name}line {place.line})"
     if getattr(expr, "is_Mul", False) and all(a.is_Symbol or a.is_Integer for a in expr.args):
-        parts = [part_words(failure, part) for part in _ordered(failure, expr)]
+        parts = [part_words(failure, part) for part in _ordered_factors(failure, expr)]
         return f"{value} ({' · '.join(parts)})"
     names = sorted({(table.places[s].line, table.places[s].name) for s in table.numbers(expr)})
     words = [f"{name}, line {line}" if name else f"line {line}" for line, name in names if line]
     return f"{value} (from {'; '.join(words[:2])})" if 0 < len(words) <= 2 else str(value)
 
 
-def _ordered(failure: Failure, product: Any) -> list[Any]:
+def _ordered_factors(failure: Failure, product: Any) -> list[Any]:
     places = failure.trace.table.places
     return sorted(product.args, key=lambda one: (places.get(one, FRONT), str(one)))
 
@@ -230,7 +240,7 @@ def part_words(failure: Failure, expr: Any) -> str:
 def features_words(failure: Failure, array: Tensor) -> str:
     """Returns the last axis of an array: ``490 features: 10 channels · 7 · 7, flattened …``."""
     expr = failure.trace.recorder.shape(array)[-1]
-    flat = flattened(failure, array)
+    flat = flattened_sizes(failure, array)
     if flat is None:
         return size_words(failure, expr, "features")
     sizes, call = flat
@@ -259,9 +269,9 @@ def equation(failure: Failure) -> tuple[str, Any, Any] | None:
         for one, other in ((a, b), (b, a)):
             if type(one).__name__ in ("Mod", "PythonMod") and other == 0:
                 return "divisible", one.args[0], one.args[1]
-            if (parts := _rounded(one)) is not None and parts[0] == other:
+            if (parts := _rounding_parts(one)) is not None and parts[0] == other:
                 return "divisible", *parts
-        return ("equal", *_cancelled(a, b))
+        return ("equal", *_without_shared_factors(a, b))
     less = {"StrictLessThan": (0, 1), "LessThan": (0, 1), "StrictGreaterThan": (1, 0)}
     order = less.get(type(expr).__name__)
     if order is not None and len(expr.args) == 2:
@@ -270,7 +280,7 @@ def equation(failure: Failure) -> tuple[str, Any, Any] | None:
     return None
 
 
-def _rounded(expr: Any) -> tuple[Any, Any] | None:
+def _rounding_parts(expr: Any) -> tuple[Any, Any] | None:
     """Returns the number and the divisor of ``width // heads * heads``."""
     if not expr.is_Mul or len(expr.args) != 2:
         return None
@@ -280,7 +290,7 @@ def _rounded(expr: Any) -> tuple[Any, Any] | None:
     return None
 
 
-def _cancelled(a: Any, b: Any) -> tuple[Any, Any]:
+def _without_shared_factors(a: Any, b: Any) -> tuple[Any, Any]:
     """Returns both sides of an equation without the factors that they share."""
     if a.is_Mul or b.is_Mul:
         left, right = set(sympy.Mul.make_args(a)), set(sympy.Mul.make_args(b))

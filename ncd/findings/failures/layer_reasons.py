@@ -85,14 +85,14 @@ def _conv(failure: Failure, layer: Any) -> str:
     if values[-sides - 1] == layer.in_channels:
         return _kernel(failure, layer)
     expr = failure.shapes[0][-sides - 1]
-    words = f"gets {size_words(failure, expr, 'channels')}: {_named(values, names)}"
+    words = f"gets {size_words(failure, expr, 'channels')}: {_named_sizes(values, names)}"
     words += f"; it takes {attribute(failure, 'in_channels')}"
     if values[-1] == layer.in_channels and len(values) == sides + 2:
         words += f". The last axis has {values[-1]}: the channels stand last, not second"
     return words
 
 
-def _named(values: tuple[int, ...], names: tuple[str, ...]) -> str:
+def _named_sizes(values: tuple[int, ...], names: tuple[str, ...]) -> str:
     names = names[len(names) - len(values) :]
     return ", ".join(f"{name} {n}" for name, n in zip(names, values, strict=True))
 
@@ -137,7 +137,7 @@ def _batch_norm(failure: Failure, layer: Any) -> str:
         return f"takes an array of {wanted} axes, but gets one of {len(values)} ({given})"
     if values[1] != layer.num_features:
         got = size_words(failure, failure.shapes[0][1], "channels")
-        given = _named(values, AXES[len(values)])
+        given = _named_sizes(values, AXES[len(values)])
         return f"gets {got}: {given}; it takes {attribute(failure, 'num_features')}"
     count = 1
     for i, n in enumerate(values):

@@ -12,7 +12,7 @@ from ncd.findings.failures.failure import Failure, shape_words
 
 Shape = tuple[int, ...]
 SCORES = {2: "queries, keys", 3: "batch, queries, keys", 4: "batch, heads, queries, keys"}
-WHOLE = re.compile(r"only bool and floating types of (\w+) are supported")
+MASK_TYPE_ERROR = re.compile(r"only bool and floating types of (\w+) are supported")
 
 
 @dataclass(frozen=True)
@@ -41,12 +41,12 @@ class WrongMask:
         return (self.batch, self.keys) if self.batch else (self.keys,)
 
     @property
-    def all(self) -> Shape:
+    def shared_shape(self) -> Shape:
         """The shape of a mask that is the same for all sequences and heads."""
         return (self.queries, self.keys)
 
     @property
-    def each(self) -> Shape:
+    def per_head_shape(self) -> Shape:
         """The shape of a mask with one table for each sequence and head."""
         return ((self.batch or 1) * self.heads, self.queries, self.keys)
 
@@ -54,7 +54,7 @@ class WrongMask:
 def wrong_mask(failure: Failure) -> WrongMask | None:
     """Returns the mask that an attention of torch's layers refuses; None if it takes all."""
     call, layer = failure.call, failure.layer
-    if (found := WHOLE.search(failure.message)) is not None:
+    if (found := MASK_TYPE_ERROR.search(failure.message)) is not None:
         return WrongMask(found[1], is_whole=True)
     if call is None or not isinstance(layer, nn.MultiheadAttention):
         return None
@@ -67,7 +67,9 @@ def wrong_mask(failure: Failure) -> WrongMask | None:
             continue
         shape = failure.trace.recorder.values(failure.trace.recorder.shape(mask))
         wrong = WrongMask(name, shape, *sizes)
-        if shape not in ((wrong.padding,) if wrong.is_padding else (wrong.all, wrong.each)):
+        if shape not in (
+            (wrong.padding,) if wrong.is_padding else (wrong.shared_shape, wrong.per_head_shape)
+        ):
             return wrong
     return None
 
@@ -89,8 +91,10 @@ def mask_reason(failure: Failure) -> str:
             f"gets a key_padding_mask of {given}; it takes {shape_words(wrong.padding)} ({names})"
         )
     return (
-        f"gets an attn_mask of {given}; it takes {shape_words(wrong.all)} (queries, keys) for all, "
-        f"or {shape_words(wrong.each)} (batch {wrong.batch or 1} · heads {wrong.heads}, queries, "
+        f"gets an attn_mask of {given}; it takes {shape_words(wrong.shared_shape)} "
+        "(queries, keys) for all, "
+        f"or {shape_words(wrong.per_head_shape)} (batch {wrong.batch or 1} · heads "
+        f"{wrong.heads}, queries, "
         f"keys)"
     )
 

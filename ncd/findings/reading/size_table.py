@@ -22,11 +22,16 @@ from torch.utils._pytree import tree_iter
 from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRanges
 
-from ncd.findings.reading.traced_numbers import SourceNumber, Whole, expression, whole
+from ncd.findings.reading.traced_numbers import (
+    SourceNumber,
+    TracedInteger,
+    expression,
+    whole_number,
+)
 
 # --- The symbols of one reading: what each stands for, and every test that torch made on them
 
-LONG = 20_000  # tests that are kept
+MAX_TESTS = 20_000  # tests that are kept
 
 
 class OutOfTime(BaseException):
@@ -67,7 +72,7 @@ class SizeTable(ShapeEnv):
         if key not in self._at:
             symbol = self._symbol(place.value, f"n{len(self.values)}")
             self.places[symbol] = place
-            self._at[key] = whole(place.value, symbol, self)
+            self._at[key] = whole_number(place.value, symbol, self)
         return self._at[key]
 
     def window(self, expr: sympy.Expr) -> sympy.Symbol:
@@ -90,7 +95,7 @@ class SizeTable(ShapeEnv):
 
     def to_torch(self, value: Any) -> Any:
         """Returns a number of the source as torch takes it."""
-        if not isinstance(value, Whole):
+        if not isinstance(value, TracedInteger):
             return value
         return self.size(value.expr) if value.table is self else int(value)
 
@@ -101,7 +106,7 @@ class SizeTable(ShapeEnv):
     def from_torch(self, size: Any) -> int:
         """Returns a size of torch as the source sees it."""
         expr = self.expr(size)
-        return whole(self.value(expr), expr, self)
+        return whole_number(self.value(expr), expr, self)
 
     def expr(self, size: Any) -> sympy.Expr:
         """Returns the expression of a size of torch or of the source."""
@@ -111,18 +116,18 @@ class SizeTable(ShapeEnv):
 
     def value(self, expr: Any) -> int:
         """Returns the value of an expression."""
-        return int(_done(sympy.sympify(expr).xreplace(self.values)))
+        return int(_evaluate(sympy.sympify(expr).xreplace(self.values)))
 
-    def at(self, expr: Any, changes: dict[sympy.Symbol, int]) -> Any:
+    def value_after(self, expr: Any, changes: dict[sympy.Symbol, int]) -> Any:
         """Returns the value of an expression where some numbers of the text are others."""
         now = {**self.values, **{s: sympy.Integer(n) for s, n in changes.items()}}
         moved = set(changes)
         needed = self._windows(expr)
         for symbol, old in self.windows.items():
             if symbol in needed and old.free_symbols & moved:
-                now[symbol] = _done(old.xreplace(now))
+                now[symbol] = _evaluate(old.xreplace(now))
                 moved.add(symbol)
-        return _done(expr.xreplace(now))
+        return _evaluate(expr.xreplace(now))
 
     def _windows(self, expr: Any) -> set[sympy.Symbol]:
         """Returns the symbols of windows that an expression depends on."""
@@ -153,7 +158,7 @@ class SizeTable(ShapeEnv):
         """Records a test."""
         if time.process_time() > self.deadline:
             raise OutOfTime
-        if len(self.tests) < LONG and expr not in (sympy.true, sympy.false):
+        if len(self.tests) < MAX_TESTS and expr not in (sympy.true, sympy.false):
             self.tests.append(Test(expr, bool(holds), self.call))
 
     def evaluate_expr(self, expr: Any, *_: Any, **__: Any) -> Any:  # type: ignore[override]
@@ -163,7 +168,7 @@ class SizeTable(ShapeEnv):
         """
         if getattr(expr, "is_number", False) or expr in (sympy.true, sympy.false):
             return expr
-        value = _done(expr.xreplace(self.values))
+        value = _evaluate(expr.xreplace(self.values))
         if value.free_symbols:
             raise GuardOnDataDependentSymNode(value)
         if value in (sympy.true, sympy.false):
@@ -192,7 +197,7 @@ class SizeTable(ShapeEnv):
         return expr if expr.is_number else None
 
 
-def _done(value: Any) -> Any:
+def _evaluate(value: Any) -> Any:
     return value.doit() if hasattr(value, "doit") else value
 
 
@@ -204,7 +209,7 @@ KEEPING = (  # whose numbers are among those that they are given
     *("detach", "flip", "roll"),
 )
 SUMS = ("add", "__add__", "__radd__", "__iadd__", "add_")
-MOST = 4096  # numbers that are looked through
+MAX_NUMBERS = 4096  # numbers that are looked through
 DEEP = 12  # calls that are followed
 
 
@@ -226,59 +231,64 @@ def numbers_below(recorder: Any, array: Tensor, deep: int = DEEP) -> Any:
     if call is None or deep == 0:
         return None
     if call.name in ("tensor", "as_tensor", "full", "full_like"):
-        return _written(recorder, call)
+        return _literal_bound(recorder, call)
     if call.name in SUMS:
-        parts = [_below(recorder, call.words.get(i), deep) for i in (0, 1)]
+        parts = [_upper_bound(recorder, call.words.get(i), deep) for i in (0, 1)]
         return None if None in parts else parts[0] + parts[1] - 1
     if call.name in ("arange", "randint"):
         end = _end_of_arange(call) if call.name == "arange" else _high(call)
-        return recorder.table.expr(end) if _whole(end) else None
+        return recorder.table.expr(end) if _is_whole_number(end) else None
     if call.name in KEEPING and call.takes:
         return numbers_below(recorder, call.takes[0], deep - 1)
     return None
 
 
-def _below(recorder: Any, value: Any, deep: int) -> Any:
+def _upper_bound(recorder: Any, value: Any, deep: int) -> Any:
     """Returns the size that a number, or the numbers of an array, are below."""
     if isinstance(value, Tensor):
         return numbers_below(recorder, value, deep - 1)
     if isinstance(value, list):
-        most = len(value) <= MOST and max(filter(_whole, value), default=None)
-        return recorder.table.expr(most) + 1 if _whole(most) else None
-    return recorder.table.expr(value) + 1 if _whole(value) else None
+        most = len(value) <= MAX_NUMBERS and max(filter(_is_whole_number, value), default=None)
+        return recorder.table.expr(most) + 1 if _is_whole_number(most) else None
+    return recorder.table.expr(value) + 1 if _is_whole_number(value) else None
 
 
 def _largest(array: Tensor) -> Any:
     """Returns the number above the largest of an array whose numbers are known."""
     whole = not array.is_floating_point() and not array.is_complex() and array.dtype != torch.bool
-    if not whole or array.is_meta or not 0 < array.numel() <= MOST or min(array.stride()) == 0:
+    if (
+        not whole
+        or array.is_meta
+        or not 0 < array.numel() <= MAX_NUMBERS
+        or min(array.stride()) == 0
+    ):
         return None
     with torch._C.DisableTorchFunction():
         return sympy.Integer(int(array.max()) + 1)
 
 
-def _written(recorder: Any, call: Any) -> Any:
+def _literal_bound(recorder: Any, call: Any) -> Any:
     """Returns the number above the largest of those that a text writes out."""
     value = call.words.get(0 if "tensor" in call.name else 1, call.words.get("fill_value"))
     known = isinstance(value, int | torch.SymInt | list | tuple)
     numbers = [*tree_iter(value)] if known else []
-    if not 0 < len(numbers) <= MOST or not all(map(_whole, numbers)):
+    if not 0 < len(numbers) <= MAX_NUMBERS or not all(map(_is_whole_number, numbers)):
         return None
     return recorder.table.expr(max(numbers)) + 1
 
 
-def _whole(value: Any) -> bool:
+def _is_whole_number(value: Any) -> bool:
     return isinstance(value, int | torch.SymInt) and not isinstance(value, bool)
 
 
 def _high(call: Any) -> Any:
     numbers = [call.words.get(i) for i in (1, 0)]
-    return call.words.get("high", next((n for n in numbers if _whole(n)), None))
+    return call.words.get("high", next((n for n in numbers if _is_whole_number(n)), None))
 
 
 def _end_of_arange(call: Any) -> Any:
     numbers = [call.words.get(i) for i in range(3)]
-    several = _whole(numbers[1])
+    several = _is_whole_number(numbers[1])
     end = call.words.get("end", numbers[1] if several else numbers[0])
     step = call.words.get("step", numbers[2] if several else 1)
     return end if step in (1, None) else None
@@ -287,7 +297,7 @@ def _end_of_arange(call: Any) -> Any:
 def check_range(recorder: Any, call: Any) -> None:
     """Raises OutOfRange for rows that a table lacks, and for classes that have no score."""
     for rows, wanted in _lookups(recorder, call):
-        high = _below(recorder, wanted, DEEP)
+        high = _upper_bound(recorder, wanted, DEEP)
         if high is None:
             continue
         count, largest = recorder.table.value(rows), recorder.table.value(high) - 1
@@ -310,18 +320,18 @@ def _lookups(recorder: Any, call: Any) -> Iterator[tuple[Any, Any]]:
         )
     elif call.name.rstrip("_") in ("index_select", "gather", "select", *PLACED):
         axis, wanted = (call.words.get(n, call.words.get(i)) for i, n in ((1, "dim"), (2, "index")))
-        if _whole(axis) and isinstance(first, Tensor) and first.dim():
+        if _is_whole_number(axis) and isinstance(first, Tensor) and first.dim():
             yield recorder.shape(first)[recorder.table.value(axis) % first.dim()], wanted
     elif call.name == "take" and isinstance(first, Tensor):
         yield sympy.Mul(*recorder.shape(first)), call.words.get("index", second)
     elif call.name == "take_along_dim" and len(call.takes) > 1:
         axis = call.words.get("dim", call.words.get(2))
         shape = recorder.shape(first)
-        if _whole(axis) and shape:
+        if _is_whole_number(axis) and shape:
             yield shape[recorder.table.value(axis) % len(shape)], call.takes[1]
     elif call.name == "one_hot":
         count = call.words.get("num_classes", call.words.get(1, -1))
-        if _whole(count) and recorder.table.value(count) > 0:
+        if _is_whole_number(count) and recorder.table.value(count) > 0:
             yield recorder.table.expr(count), first
     elif call.name in ("cross_entropy", "nll_loss") and len(call.takes) > 1:
         shape, wanted = call.shapes[0], call.takes[1]

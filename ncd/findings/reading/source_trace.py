@@ -23,7 +23,7 @@ from ncd.findings.reading.size_table import OutOfTime, SizeTable, check_range
 from ncd.findings.reading.traced_numbers import (
     Real,
     SourceNumber,
-    Whole,
+    TracedInteger,
     as_whole,
     assumed_places,
     input_places,
@@ -42,10 +42,10 @@ from ncd.read.python_source.interpreter import (
     Namespace,
     Scope,
     SourceException,
-    Unknown,
+    UnknownValue,
 )
 from ncd.read.python_source.model_choice import model_of
-from ncd.read.python_source.model_inputs import accepted, given_inputs, guessed
+from ncd.read.python_source.model_inputs import can_run, given_inputs, guess_input
 from ncd.read.python_source.one_line import take_shape
 from ncd.read.python_source.python_names import NAMES
 from ncd.read.python_source.source_expressions import EXPRESSIONS
@@ -80,7 +80,7 @@ def kernel(name: str, args: tuple[Any, ...]) -> tuple[Tensor, ...]:
 
 # --- Records each call of torch with its place in the source, its layer, and the arrays around it
 
-MOST = 20_000  # calls that are kept
+MAX_CALLS = 20_000  # calls that are kept
 SIZES = ("__get__", "size", "stride", "numel", "nelement", "dim", "__len__", "storage_offset")
 QUIET = (*SIZES, "__set__", "is_floating_point", "is_complex", "is_contiguous", "is_nested")
 WINDOWS = ("conv", "pool", "interpolate", "pad", "unfold")
@@ -137,7 +137,7 @@ class CallRecorder(TorchFunctionMode):
     paths: dict[int, str] = field(default_factory=dict)  # of modules, by their ids
     makers: dict[int, TracedCall] = field(default_factory=dict)  # of arrays, by their ids
     limits: dict[int, Any] = field(default_factory=dict)  # that the numbers of arrays are below
-    kept: list[Any] = field(default_factory=list)  # so that no id is given twice
+    retained_objects: list[Any] = field(default_factory=list)  # so that no id is given twice
 
     def __post_init__(self) -> None:
         super().__init__()
@@ -150,21 +150,21 @@ class CallRecorder(TorchFunctionMode):
             return func(*args, **words)  # the end of a no_grad comes here too, and may not fail
         if time.process_time() > self.table.deadline:
             raise OutOfTime
-        args, words = tree_map(self._in, args), tree_map(self._in, words)
+        args, words = tree_map(self._to_torch, args), tree_map(self._to_torch, words)
         if name in QUIET:
             return self._sizes(func(*args, **words))
         if name == "__deepcopy__":
-            return self._copied(args[0], args[1])
-        return self._recorded(name, func, args, words)
+            return self._copy_weight(args[0], args[1])
+        return self._record_call(name, func, args, words)
 
     def call_of(self, name: str, func: Any, args: Any, words: dict[str, Any]) -> Any:
         """Runs a function of Python that calls those of torch, and records it as one call."""
-        args, words = tree_map(self._in, args), tree_map(self._in, words)
+        args, words = tree_map(self._to_torch, args), tree_map(self._to_torch, words)
         with torch._C.DisableTorchFunction():
-            return self._recorded(name, func, args, words)
+            return self._record_call(name, func, args, words)
 
-    def _recorded(self, name: str, func: Any, args: Any, words: dict[str, Any]) -> Any:
-        call = self._begun(name, func, args, words)
+    def _record_call(self, name: str, func: Any, args: Any, words: dict[str, Any]) -> Any:
+        call = self._begin_call(name, func, args, words)
         try:
             check_axes(self, call)
             check_range(self, call)
@@ -172,14 +172,14 @@ class CallRecorder(TorchFunctionMode):
         except Exception as error:
             call.error = error
             raise
-        found = tree_map(self._shortened(name), found)
+        found = tree_map(self._size_shortener(name), found)
         call.gives = tuple(x for x in tree_iter(found) if isinstance(x, Tensor))
         for each in call.gives:
             self.makers.setdefault(id(each), call)
-        self.kept.append(found)
-        return tree_map(self._out, found)
+        self.retained_objects.append(found)
+        return tree_map(self._from_torch, found)
 
-    def _begun(self, name: str, func: Any, args: Any, words: dict[str, Any]) -> TracedCall:
+    def _begin_call(self, name: str, func: Any, args: Any, words: dict[str, Any]) -> TracedCall:
         """Returns the record of a call that is about to run."""
         takes = tuple(x for x in tree_iter((args, words)) if isinstance(x, Tensor))
         layer = self.layers[-1] if self.layers else None
@@ -187,7 +187,7 @@ class CallRecorder(TorchFunctionMode):
         self.table.call += 1
         call = TracedCall(name, func, self.machine.node, layer, takes, given, self.table.call)
         call.shapes = tuple(self.shape(x) for x in takes)
-        if len(self.calls) < MOST:
+        if len(self.calls) < MAX_CALLS:
             self.calls.append(call)
         return call
 
@@ -213,7 +213,7 @@ class CallRecorder(TorchFunctionMode):
         function = getattr(self.machine.node, "func", None)
         return name in (getattr(function, "attr", ""), getattr(function, "id", ""))
 
-    def _copied(self, array: Tensor, memo: dict[int, Any]) -> Tensor:
+    def _copy_weight(self, array: Tensor, memo: dict[int, Any]) -> Tensor:
         """Returns a copy of a weight, which has no numbers."""
         if id(array) not in memo:
             made = array.detach().new_empty(array.shape)
@@ -222,25 +222,25 @@ class CallRecorder(TorchFunctionMode):
         copied: Tensor = memo[id(array)]
         return copied
 
-    def _in(self, value: Any) -> Any:
+    def _to_torch(self, value: Any) -> Any:
         if isinstance(value, Real):
             return float(value)
         if isinstance(value, slice):
-            return slice(*map(self._in, (value.start, value.stop, value.step)))
-        return self.table.to_torch(value) if isinstance(value, Whole) else value
+            return slice(*map(self._to_torch, (value.start, value.stop, value.step)))
+        return self.table.to_torch(value) if isinstance(value, TracedInteger) else value
 
-    def _out(self, value: Any) -> Any:
+    def _from_torch(self, value: Any) -> Any:
         return self.table.from_torch(value) if isinstance(value, torch.SymInt) else value
 
     def _sizes(self, found: Any) -> Any:
         """Returns sizes as the source sees them."""
         if isinstance(found, torch.Size):
-            return torch.Size(tuple(map(self._out, found)))
+            return torch.Size(tuple(map(self._from_torch, found)))
         if isinstance(found, tuple):
-            return tuple(map(self._out, found))
-        return self._out(found)
+            return tuple(map(self._from_torch, found))
+        return self._from_torch(found)
 
-    def _shortened(self, name: str) -> Callable[[Any], Any]:
+    def _size_shortener(self, name: str) -> Callable[[Any], Any]:
         """Returns a function that gives long sizes of an array a symbol of their own."""
         most = SHORT if any(part in name for part in WINDOWS) else LONG
 
@@ -277,7 +277,7 @@ class CallRecorder(TorchFunctionMode):
     def enter(self, module: nn.Module, args: Any) -> None:
         """Notes that a module begins to run."""
         arrays = tuple(x for x in tree_iter(args) if isinstance(x, Tensor))
-        self.kept.append(arrays)
+        self.retained_objects.append(arrays)
         path = self.paths.get(id(module), "")
         self.layers.append(TracedModule(path, module, arrays))
 
@@ -292,7 +292,7 @@ class CallRecorder(TorchFunctionMode):
         self.layers.clear()
         for path, part in module.named_modules():
             self.paths.setdefault(id(part), path)
-        self.kept.append(module)
+        self.retained_objects.append(module)
         hooks = [part.register_forward_pre_hook(self.enter) for part in module.modules()]
         hooks += [part.register_forward_hook(self.leave) for part in module.modules()]
         before, self.machine.tracing = self.machine.tracing, True
@@ -327,7 +327,7 @@ def _rounding(name: str, to: Callable[[float], int]) -> dict[str, BuiltinFunctio
 
 
 def _int(machine: Interpreter, *args: Any, **named: Any) -> Any:
-    if len(args) == 1 and isinstance(args[0], Whole | Real):
+    if len(args) == 1 and isinstance(args[0], TracedInteger | Real):
         return as_whole(args[0])
     return NAMES["int"].run(machine, *args, **named)
 
@@ -370,7 +370,7 @@ def record_einops(machine: Interpreter, recorder: CallRecorder) -> None:
 RUNS = 12  # of modules outside of others; a loop of training goes on with unknown results
 UNSURE = ("DataDependent", "DynamicOutput", "GuardOnData", "UnsupportedOperator", "Metadata")
 UNKNOWN = "truth value of Relational"  # of a size that only a run tells
-WHY = "it is the result of a later turn of a loop"
+LATER_TURN_REASON = "it is the result of a later turn of a loop"
 
 
 class SourceTrace:
@@ -436,7 +436,7 @@ class SourceTrace:
         except TextError as error:
             self.refusal = error
         except SourceException as raised:
-            self._stopped(raised)
+            self._record_failure(raised)
         return self
 
     @contextmanager
@@ -467,7 +467,7 @@ class SourceTrace:
             if self.recorder.calls and not _classes(self.tree):
                 return  # a line of functions, which has run
             raise
-        self._drawn(model, shapes, places)
+        self._run_model(model, shapes, places)
 
     def _lines(self, scope: Scope) -> None:
         """Interprets the text; lines that are not understood are left out, as the reader does."""
@@ -513,14 +513,14 @@ class SourceTrace:
     def _run(self, module: nn.Module, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """Runs a module outside of others, as a line of the text calls it."""
         every = tree_leaves((args, named))
-        if any(isinstance(x, Unknown) for x in every) or self._runs >= RUNS:
-            return Unknown("the result of the model", WHY)
+        if any(isinstance(x, UnknownValue) for x in every) or self._runs >= RUNS:
+            return UnknownValue("the result of the model", LATER_TURN_REASON)
         if not any(isinstance(x, Tensor) for x in every):
-            return Unknown("the result of the model", "it is given no array")
+            return UnknownValue("the result of the model", "it is given no array")
         if lazy_parts(module):
             if self.symbolic:
                 raise OutOfTime  # layers without sizes: read them with plain numbers
-            accepted(self.machine, module, args, named)
+            can_run(self.machine, module, args, named)
             settle(module)
         self._runs += 1
         self.model = module
@@ -536,12 +536,12 @@ class SourceTrace:
             raise
         return self.result
 
-    def _drawn(self, model: nn.Module, shapes: str, places: list[list[SourceNumber]]) -> None:
+    def _run_model(self, model: nn.Module, shapes: str, places: list[list[SourceNumber]]) -> None:
         """Runs the module that is drawn, on the inputs of a line of shapes, or on assumed ones."""
         if shapes or self.shapes:
             args = self._arrays(shapes or self.shapes, places if shapes else [])
         else:
-            args = self._guessed(model)
+            args = self._assumed_inputs(model)
         self._run(model, *by_name(model, args))
 
     def _arrays(self, shapes: str, places: list[list[SourceNumber]]) -> tuple[Any, ...]:
@@ -561,13 +561,13 @@ class SourceTrace:
         free = sorted((n.lineno, n.col_offset, n.id) for n in names if n.id not in stored)
         return [n for n in dict.fromkeys(n for *_, n in free) if n not in self.machine.names]
 
-    def _guessed(self, model: nn.Module) -> tuple[Any, ...]:
+    def _assumed_inputs(self, model: nn.Module) -> tuple[Any, ...]:
         """Returns inputs that fit; they are said as assumed."""
-        first = guessed(self.machine, model)
+        first = guess_input(self.machine, model)
         if first is None:
             raise LimitExceeded("no input is known", 1, 1)
-        if first[1] and not accepted(self.machine, model, first[0], {}):
-            first = guessed(self.machine, model, failed=first[1]) or first
+        if first[1] and not can_run(self.machine, model, first[0], {}):
+            first = guess_input(self.machine, model, failed=first[1]) or first
         self.assumed = first[1]
         return first[0]
 
@@ -583,12 +583,12 @@ class SourceTrace:
 
     def _limit(self, arrays: tuple[Tensor, ...], shapes: str) -> None:
         """Notes that tokens of an input are below the number behind its shape."""
-        self.recorder.kept.append(arrays)
+        self.recorder.retained_objects.append(arrays)
         for array, shape in zip(arrays, shapes.split(","), strict=False):
             if limit := shape.partition("#")[2].strip():
                 self.recorder.limits[id(array)] = self.table.expr(int(limit))
 
-    def _stopped(self, raised: SourceException) -> None:
+    def _record_failure(self, raised: SourceException) -> None:
         """Keeps the failure of the source."""
         failure = self.machine.failure
         inner = failure if isinstance(failure, SourceException) else raised

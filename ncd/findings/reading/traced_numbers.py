@@ -35,7 +35,7 @@ class SourceNumber:
     is_input: bool = False
 
 
-class Whole(int):
+class TracedInteger(int):
     """A whole number with the expression that it is the value of."""
 
     expr: sympy.Expr
@@ -45,33 +45,33 @@ class Whole(int):
         return int.__hash__(self)
 
     def __eq__(self, other: object) -> bool:
-        return _compared(self, other, sympy.Eq, int.__eq__)
+        return _record_comparison(self, other, sympy.Eq, int.__eq__)
 
     def __ne__(self, other: object) -> bool:
-        return _compared(self, other, sympy.Ne, int.__ne__)
+        return _record_comparison(self, other, sympy.Ne, int.__ne__)
 
     def __lt__(self, other: int) -> bool:
-        return _compared(self, other, sympy.Lt, int.__lt__)
+        return _record_comparison(self, other, sympy.Lt, int.__lt__)
 
     def __le__(self, other: int) -> bool:
-        return _compared(self, other, sympy.Le, int.__le__)
+        return _record_comparison(self, other, sympy.Le, int.__le__)
 
     def __gt__(self, other: int) -> bool:
-        return _compared(self, other, sympy.Gt, int.__gt__)
+        return _record_comparison(self, other, sympy.Gt, int.__gt__)
 
     def __ge__(self, other: int) -> bool:
-        return _compared(self, other, sympy.Ge, int.__ge__)
+        return _record_comparison(self, other, sympy.Ge, int.__ge__)
 
     def __neg__(self) -> int:
-        return whole(-int(self), -self.expr, self.table)
+        return whole_number(-int(self), -self.expr, self.table)
 
-    def __pos__(self) -> Whole:
+    def __pos__(self) -> TracedInteger:
         return self
 
-    def __deepcopy__(self, memo: Any) -> Whole:
+    def __deepcopy__(self, memo: Any) -> TracedInteger:
         return self
 
-    def __copy__(self) -> Whole:
+    def __copy__(self) -> TracedInteger:
         return self
 
     def __reduce__(self) -> Any:
@@ -85,7 +85,9 @@ class Real(float):
     table: Any
 
 
-def _compared(a: Whole, b: Any, kind: Any, plain: Callable[[int, int], Any]) -> Any:
+def _record_comparison(
+    a: TracedInteger, b: Any, kind: Any, plain: Callable[[int, int], Any]
+) -> Any:
     """Returns a comparison, and records it as a test of the sizes."""
     found = plain(a, b)
     if found is not NotImplemented and isinstance(b, int) and not isinstance(b, bool):
@@ -96,18 +98,18 @@ def _compared(a: Whole, b: Any, kind: Any, plain: Callable[[int, int], Any]) -> 
 
 def expression(value: Any, table: Any) -> sympy.Expr:
     """Returns the expression of a number; a plain one stands for itself."""
-    if isinstance(value, Whole | Real) and value.table is table:
+    if isinstance(value, TracedInteger | Real) and value.table is table:
         return value.expr
     if isinstance(value, float):
         return sympy.Rational(repr(float(value)))
     return sympy.Integer(int(value))
 
 
-def whole(value: int, expr: sympy.Expr, table: Any) -> int:
+def whole_number(value: int, expr: sympy.Expr, table: Any) -> int:
     """Returns a whole number with its expression; a plain one if that is a number."""
     if expr.is_number or len(expr.free_symbols) > 12 or expr.count_ops() > OPS:
         return value
-    made = Whole(value)
+    made = TracedInteger(value)
     made.expr, made.table = expr, table
     return made
 
@@ -122,24 +124,24 @@ def _real(value: float, expr: sympy.Expr, table: Any) -> float:
 
 def as_whole(value: Any) -> Any:
     """Returns ``int(value)`` of a number that remembers its expression."""
-    if isinstance(value, Whole) or not isinstance(value, Real):
-        return value if isinstance(value, Whole) else int(value)
+    if isinstance(value, TracedInteger) or not isinstance(value, Real):
+        return value if isinstance(value, TracedInteger) else int(value)
     number = float(value)
     expr = value.expr if number == int(number) else sympy.floor(value.expr)
-    return whole(int(number), expr, value.table)
+    return whole_number(int(number), expr, value.table)
 
 
 def rounded(value: Any, to: Callable[[float], int]) -> int:
     """Returns ``math.floor`` or ``math.ceil`` of a number."""
     function = sympy.ceiling if to is ceil else sympy.floor
     if isinstance(value, Real):
-        return whole(to(float(value)), function(value.expr), value.table)
-    return value if isinstance(value, Whole) else to(value)
+        return whole_number(to(float(value)), function(value.expr), value.table)
+    return value if isinstance(value, TracedInteger) else to(value)
 
 
 def _binary(name: str, combine: Callable[[Any, Any], Any]) -> None:
     """Gives whole and real numbers an operator, and its reflection."""
-    for kind, plain in ((Whole, int), (Real, float)):
+    for kind, plain in ((TracedInteger, int), (Real, float)):
         for reflected in (False, True):
             setattr(
                 kind, f"__{'r' * reflected}{name}__", _operator(name, plain, combine, reflected)
@@ -163,7 +165,7 @@ def _operator(name: str, plain: type, combine: Any, reflected: bool) -> Callable
         except (ArithmeticError, TypeError, ValueError, AssertionError):
             return value
         if isinstance(value, int):
-            return whole(value, expr, self.table)
+            return whole_number(value, expr, self.table)
         return _real(value, expr, self.table) if isinstance(value, float) else value
 
     return operate
@@ -215,7 +217,7 @@ def number_names(tree: ast.AST) -> dict[Spot, str]:
     names: dict[Spot, str] = {}
     classes = {one.name: one for one in ast.walk(tree) if isinstance(one, ast.ClassDef)}
     for node in ast.walk(tree):
-        for value, name in (*defaults(node), *assigned(node)):
+        for value, name in (*defaults(node), *assigned_values(node)):
             _mark(names, value, name)
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
@@ -242,7 +244,7 @@ def defaults(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
             yield default, argument.arg
 
 
-def assigned(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
+def assigned_values(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
     """Yields the values of plain names and attributes."""
     if isinstance(node, ast.Assign) and len(node.targets) == 1:
         target, value = node.targets[0], node.value
@@ -335,7 +337,7 @@ def shape_places(text: str, tree: ast.Module, is_line: bool) -> list[list[Source
     [[0, 2]]
     """
     if not is_line:
-        return [_called(tree)]
+        return [_call_numbers(tree)]
     rows = text.rstrip().split("\n")
     line, row = len(rows), rows[-1]
     found = []
@@ -366,7 +368,7 @@ def _plain_row(row: str) -> str:
     return row
 
 
-def _called(tree: ast.Module) -> list[SourceNumber]:
+def _call_numbers(tree: ast.Module) -> list[SourceNumber]:
     line = tree.body[-1] if tree.body else None
     if not isinstance(line, ast.Expr | ast.Assign) or not isinstance(line.value, ast.Call):
         return []

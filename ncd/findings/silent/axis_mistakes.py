@@ -23,7 +23,7 @@ from ncd.findings.silent.model_runs import (
 # --- A column against a row: (N, 1) and (N) that become N × N
 
 DIFFERENCES = ("sub", "rsub", "__sub__", "__rsub__", "sub_", "subtract")
-MEANT = ("unsqueeze", "arange", "view", "reshape", "expand", "transpose", "t")
+DELIBERATE_CALLS = ("unsqueeze", "arange", "view", "reshape", "expand", "transpose", "t")
 
 
 def grown_pairs(source: Source) -> Iterator[SilentFault]:
@@ -67,7 +67,7 @@ def _spread(maker: TracedCall | None) -> bool:
     if maker.name == "__getitem__":
         index = maker.words.get(1)
         return index is None or (isinstance(index, tuple) and None in index)
-    return maker.name in MEANT or maker.words.get("keepdim") is True
+    return maker.name in DELIBERATE_CALLS or maker.words.get("keepdim") is True
 
 
 def _broadcast_fault(
@@ -85,7 +85,9 @@ def _broadcast_fault(
     text = source.source
     place = operands[column]
     plain = isinstance(place, ast.Name | ast.Call | ast.Attribute | ast.Subscript)
-    edits = text.around(place, "" if plain else "(", ".squeeze(-1)" if plain else ").squeeze(-1)")
+    edits = text.wrapping_edits(
+        place, "" if plain else "(", ".squeeze(-1)" if plain else ").squeeze(-1)"
+    )
     edits = edits if not plain else edits[1:]
     return SilentFault(line, call.path, says, (Attempt(edits),))
 
@@ -161,14 +163,19 @@ def _letter_cures(
     changed = re.sub(rf"\b{re.escape(b)}\b", a, second) if spaced else second.replace(b, a)
     new = f"{first},{changed}{arrow}{right}"
     written = source.source.letters(place).replace(pattern, new)
-    return (Attempt(source.source.replaced(place, written)),)
+    return (Attempt(source.source.node_edits(place, written)),)
 
 
 # --- Views that deal numbers out in another order, where a transposition is meant
 
 VIEWS = ("view", "reshape", "view_as", "reshape_as")
-SHIFTED = ("pad", "cat", "concat", "constant_pad_nd")  # a view after them shifts rows on purpose
-MOST = 6  # axes whose orders are tried
+SHIFTING_CALLS = (
+    "pad",
+    "cat",
+    "concat",
+    "constant_pad_nd",
+)  # a view after them shifts rows on purpose
+MAX_AXES = 6  # axes whose orders are tried
 Pair = tuple[Shape, Shape]
 
 
@@ -181,10 +188,10 @@ def mixing_views(source: Source) -> Iterator[SilentFault]:
         if call.name not in VIEWS or not call.gives or not call.takes:
             continue
         pair = _pair(call)
-        if not crosses(*pair) or _shifted(run, call):
+        if not crosses(*pair) or _is_relative_shift(run, call):
             continue
         pairs = [pair, *_other_sizes(source, number)]
-        if found := moved(pairs):
+        if found := moved_axis(pairs):
             yield _view_fault(source, call, pairs, found)
 
 
@@ -193,7 +200,7 @@ def _other_sizes(source: Source, number: int) -> list[Pair]:
     found = []
     first = source.run.inputs[0] if source.run and source.run.inputs else ()
     for axis in range(min(len(first), 4)):
-        other = source.changed(axis)
+        other = source.resized_run(axis)
         if other is not None:
             call = other.calls[number]
             found.append(_pair(call))
@@ -205,12 +212,12 @@ def _pair(call: TracedCall) -> Pair:
     return tuple(call.takes[0].shape), tuple(call.gives[0].shape)
 
 
-def _shifted(run: SourceRun, call: TracedCall) -> bool:
+def _is_relative_shift(run: SourceRun, call: TracedCall) -> bool:
     """Returns whether a view skews rows on purpose, as relative positions do after a column."""
     maker = run.maker(call.takes[0])
     while maker is not None and maker.name in ("view", "reshape", "flatten", "contiguous"):
         maker = run.maker(maker.takes[0]) if maker.takes else None
-    return maker is not None and maker.name in SHIFTED
+    return maker is not None and maker.name in SHIFTING_CALLS
 
 
 def strides(shape: Shape) -> list[int]:
@@ -232,30 +239,34 @@ def crosses(before: Shape, after: Shape) -> bool:
     return bool(one - other) and bool(other - one)
 
 
-def moved(pairs: list[Pair]) -> tuple[int, int] | None:
+def moved_axis(pairs: list[Pair]) -> tuple[int, int] | None:
     """Returns an axis before views and the axis after them that is as long in another place.
 
     The pairs are the shapes of one view at several sizes of the input: an axis that is as long by
     chance is not as long in all of them.
 
-    >>> moved([((2, 12, 64), (2, 4, 12, 16)), ((2, 13, 64), (2, 4, 13, 16))])
+    >>> moved_axis([((2, 12, 64), (2, 4, 12, 16)), ((2, 13, 64), (2, 4, 13, 16))])
     (1, 2)
-    >>> moved([((2, 64, 16), (2, 16, 64)), ((2, 68, 16), (2, 17, 64))]) is None
+    >>> moved_axis([((2, 64, 16), (2, 16, 64)), ((2, 68, 16), (2, 17, 64))]) is None
     True
     """
     before = pairs[0][0]
-    left, right = _unmatched(pairs)
+    left, right = _unmatched_axes(pairs)
     for i in left:
         for j in right:
             if any(a[i] != b[j] for a, b in pairs):
                 continue
             varies = any(a[i] != before[i] for a, _ in pairs)
-            if varies or _exchanged(pairs, left, right) or _kept(pairs, left, right, j):
+            if (
+                varies
+                or _is_reordering(pairs, left, right)
+                or _merges_other_axes(pairs, left, right, j)
+            ):
                 return i, j
     return None
 
 
-def _unmatched(pairs: list[Pair]) -> tuple[list[int], list[int]]:
+def _unmatched_axes(pairs: list[Pair]) -> tuple[list[int], list[int]]:
     """Returns the axes before and after that do not lie where one of their length lies."""
     before, after = pairs[0]
     left = []
@@ -274,7 +285,7 @@ def _unmatched(pairs: list[Pair]) -> tuple[list[int], list[int]]:
     return left, right
 
 
-def _exchanged(pairs: list[Pair], left: list[int], right: list[int]) -> bool:
+def _is_reordering(pairs: list[Pair], left: list[int], right: list[int]) -> bool:
     """Returns whether the axes after a view are those before it in another order."""
     return all(
         sorted(a[i] for i in left) == sorted(b[j] for j in right) and len({a[i] for i in left}) > 1
@@ -282,7 +293,7 @@ def _exchanged(pairs: list[Pair], left: list[int], right: list[int]) -> bool:
     )
 
 
-def _kept(pairs: list[Pair], left: list[int], right: list[int], j: int) -> bool:
+def _merges_other_axes(pairs: list[Pair], left: list[int], right: list[int], j: int) -> bool:
     """Returns whether all axes but one become one: (c, h, w) becomes (h·w, c).
 
     The merged axis is of several lengths, so that the other one is not as long by chance.
@@ -324,14 +335,14 @@ def _view_cures(source: Source, call: TracedCall, pairs: list[Pair]) -> tuple[At
     if len(items) == len(after) or sorted(before) == sorted(after):
         written = [text.letters(one) for one in items]
         for new in _rewritten(call.name, written, pairs):
-            found.append(Attempt(text.between(text.end(subject), text.end(node), new)))
+            found.append(Attempt(text.range_edits(text.end(subject), text.end(node), new)))
     return tuple(found[:3])
 
 
 def _rewritten(name: str, items: list[str], pairs: list[Pair]) -> Iterator[str]:
     """Yields what may stand after the array in place of a view, the simplest first."""
     before, after = pairs[0]
-    if len(before) > MOST or len(after) > MOST:
+    if len(before) > MAX_AXES or len(after) > MAX_AXES:
         return
     for order in _orders(len(before)):
         shapes = [(tuple(a[k] for k in order), b) for a, b in pairs]

@@ -25,18 +25,18 @@ from ncd.findings.silent.source_text import SourceText, called_name
 
 # --- The signs in a source of which axis of its input is the batch
 
-SURE = r"(?:batch(?:[ _]?size)?|bsz?|B|b|nbatches|num_batch\w*|n_batch\w*)"
-BATCH = rf"(?:{SURE}|N|n)"
+SURE_BATCH = r"(?:batch(?:[ _]?size)?|bsz?|B|b|nbatches|num_batch\w*|n_batch\w*)"
+BATCH = rf"(?:{SURE_BATCH}|N|n)"
 STEPS = (
     r"(?:seq(?:uence)?(?:[ _]?len(?:gth)?)?|time(?:[ _]?steps?)?|steps?|tokens?|len(?:gth)?|"
     r"max_?len|seqlen|src_len|tgt_len|n_?ctx|window|L|T|S|t|l|s)"
 )
 GAP = r"\s*[,x×*]\s*"
-BATCH_FIRST = re.compile(rf"[\[({{]\s*(?:{SURE}{GAP}|{BATCH}{GAP}{STEPS}\b)|\bB\s*x\s*T\b")
+BATCH_FIRST = re.compile(rf"[\[({{]\s*(?:{SURE_BATCH}{GAP}|{BATCH}{GAP}{STEPS}\b)|\bB\s*x\s*T\b")
 STEPS_FIRST = re.compile(rf"[\[({{]\s*{STEPS}{GAP}{BATCH}\b|\bT\s*x\s*B\b")
-NAMED = re.compile(rf"[\"']\s*{SURE}\s+\w+")
-ONE = re.compile(rf"{BATCH}$")
-OTHER = re.compile(rf"{STEPS}$")
+QUOTED_BATCH_FIRST = re.compile(rf"[\"']\s*{SURE_BATCH}\s+\w+")
+BATCH_NAME = re.compile(rf"{BATCH}$")
+STEPS_NAME = re.compile(rf"{STEPS}$")
 MEANS = ("mean", "amax", "max", "sum")
 UNSURE = ("src", "tgt", "source", "target", "query", "key", "value", "q", "k", "v", "memory")
 
@@ -47,7 +47,7 @@ def batch_first(source: Source, means: bool = True) -> bool | None:
     Any sign of the steps before the batch outweighs all others, so that a model which is meant for
     that order is left in peace. Without ``means``, what is averaged is no sign.
     """
-    signs = [*_written(source.source), *_used(source, means)]
+    signs = [*_text_signs(source.source), *_usage_signs(source, means)]
     if not all(signs):
         return False
     if signs:
@@ -74,23 +74,23 @@ def _real(source: Source) -> bool:
     return isinstance(first, torch.Tensor) and first.is_floating_point()
 
 
-def _written(text: SourceText) -> Iterator[bool]:
+def _text_signs(text: SourceText) -> Iterator[bool]:
     """Yields the signs that stand in remarks and in names."""
     for _, words in text.remarks():
         if STEPS_FIRST.search(words) or "batch_first=False" in words:
             yield False
-        elif BATCH_FIRST.search(words) or NAMED.match(words):
+        elif BATCH_FIRST.search(words) or QUOTED_BATCH_FIRST.match(words):
             yield True
     for node in text.nodes:
         if isinstance(node, ast.Assign):
-            yield from _unpacked(node)
+            yield from _unpacking_signs(node)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             names = [one.id for one in node.args if isinstance(one, ast.Name)]
             if node.func.attr in ("randn", "rand", "randint", "zeros", "ones") and len(names) > 1:
                 yield from _pair(names[0], names[1])
 
 
-def _unpacked(node: ast.Assign) -> Iterator[bool]:
+def _unpacking_signs(node: ast.Assign) -> Iterator[bool]:
     """Yields the sign of ``b, t, d = x.shape`` or ``b = x.size(0)``."""
     target, value = node.targets[0], node.value
     words = ast.unparse(value)
@@ -103,23 +103,23 @@ def _unpacked(node: ast.Assign) -> Iterator[bool]:
         found = re.search(r"\.(?:shape\[([01])\]|size\(([01])\))$", words)
         if found:
             place = int(found[1] or found[2] or 0)
-            if ONE.match(target.id):
+            if BATCH_NAME.match(target.id):
                 yield place == 0
-            elif OTHER.match(target.id):
+            elif STEPS_NAME.match(target.id):
                 yield place == 1
 
 
 def _pair(first: str, second: str) -> Iterator[bool]:
     """Yields the sign of two names of sizes that stand one after the other."""
-    if OTHER.match(first) and ONE.match(second):
+    if STEPS_NAME.match(first) and BATCH_NAME.match(second):
         yield False
-    elif ONE.match(first):
+    elif BATCH_NAME.match(first):
         yield True
 
 
-def _used(source: Source, means: bool) -> Iterator[bool]:
+def _usage_signs(source: Source, means: bool) -> Iterator[bool]:
     """Yields the signs of how axes are used: ``x[:, -1]`` and ``x.mean(1)`` take a step."""
-    run, other = source.run, source.changed(0)
+    run, other = source.run, source.resized_run(0)
     if run is None or other is None or not run.inputs:
         return
     sizes = run.inputs[0][0], other.inputs[0][0]
@@ -135,10 +135,10 @@ def _used(source: Source, means: bool) -> Iterator[bool]:
         if not call.takes or call.takes[0].dim() != 3 or (call.name in MEANS and not means):
             continue
         if (call.takes[0].shape[0], again.takes[0].shape[0]) == sizes:
-            yield from _taken(call.name, argument(call, 1, "dim"))
+            yield from _call_signs(call.name, argument(call, 1, "dim"))
 
 
-def _taken(name: str, index: object) -> Iterator[bool]:
+def _call_signs(name: str, index: object) -> Iterator[bool]:
     """Yields the sign of a call that takes a place of an axis, or goes over all of it."""
     if name == "__getitem__":
         if isinstance(index, int) and not isinstance(index, bool):
@@ -156,7 +156,7 @@ def _taken(name: str, index: object) -> Iterator[bool]:
 
 # --- Attention, softmax and means that run over the batch, so that samples mix
 
-WHOLE = (nn.TransformerEncoder, nn.TransformerDecoder, nn.Transformer)
+TRANSFORMER_STACKS = (nn.TransformerEncoder, nn.TransformerDecoder, nn.Transformer)
 SOFTMAXES = ("softmax", "log_softmax")
 
 
@@ -164,7 +164,7 @@ def attention_over_batch(source: Source) -> Iterator[SilentFault]:
     """Yields the layers that take steps first and are given a batch first."""
     run = source.run
     steps_first = [x for x in run.layers if _steps_first(x)] if run else []
-    other = source.changed(0) if steps_first else None
+    other = source.resized_run(0) if steps_first else None
     if run is None or other is None:
         return
     sizes = _batch(run, other)
@@ -172,7 +172,7 @@ def attention_over_batch(source: Source) -> Iterator[SilentFault]:
     for layer, again in zip(run.layers, other.layers, strict=True):
         if not _steps_first(layer) or _lengths(layer.arrays, again.arrays, 0) != sizes:
             continue
-        path = _whole(source, layer.path)
+        path = _transformer_path(source, layer.path)
         if any(path == one or path.startswith(f"{one}.") for one in seen):
             continue
         order = batch_first(source)
@@ -198,12 +198,12 @@ def _steps_first(layer: TracedModule) -> bool:
     return first and bool(layer.arrays) and layer.arrays[0].dim() == 3
 
 
-def _whole(source: Source, path: str) -> str:
+def _transformer_path(source: Source, path: str) -> str:
     """Returns the path of the whole transformer that a layer is part of."""
     found = path
     while path:
         path = path.rpartition(".")[0]
-        if isinstance(source.model.get_submodule(path), WHOLE):
+        if isinstance(source.model.get_submodule(path), TRANSFORMER_STACKS):
             found = path
     return found
 
@@ -245,7 +245,7 @@ def softmax_over_batch(source: Source) -> Iterator[SilentFault]:
     run = source.run
     if run is None or not any(call.name in SOFTMAXES for call in run.calls):
         return
-    other = source.changed(0)
+    other = source.resized_run(0)
     if other is None:
         return
     sizes = _batch(run, other)
@@ -266,13 +266,13 @@ def softmax_over_batch(source: Source) -> Iterator[SilentFault]:
         order = batch_first(source)
         if of_batch == [dim] and (order or (implied and order is None)):
             yield _softmax(source, call, dim, implied)
-        elif len(of_batch) == 2 and rank > 2 and order and _apart(source, number):
+        elif len(of_batch) == 2 and rank > 2 and order and _has_second_axis(source, number):
             yield _scores(call, dim)
 
 
-def _apart(source: Source, number: int) -> bool:
+def _has_second_axis(source: Source, number: int) -> bool:
     """Returns whether axis 1 of the input is one of the array that a call takes."""
-    run, other = source.run, source.changed(1)
+    run, other = source.run, source.resized_run(1)
     if run is None or other is None:
         return False
     shapes_of = (one.calls[number].takes[0].shape for one in (run, other))
@@ -303,7 +303,7 @@ def _softmax(source: Source, call: TracedCall, dim: int, implied: bool) -> Silen
         made = isinstance(layer_of(call), nn.Softmax | nn.LogSoftmax)
         place = 0 if made else 1 - (_is_method(source, maker))
         if len(maker.args) > place:
-            attempts = (Attempt(text.replaced(maker.args[place], "-1")),)
+            attempts = (Attempt(text.node_edits(maker.args[place], "-1")),)
         else:
             attempts = (Attempt(text.argument(maker, "dim", "-1")),)
     return SilentFault(line_of(maker), call.path, says, attempts)
@@ -324,7 +324,7 @@ def mean_over_batch(source: Source) -> Iterator[SilentFault]:
         call.name in MEANS and argument(call, 1, "dim") == 0 for call in run.calls
     ):
         return
-    other = source.changed(0)
+    other = source.resized_run(0)
     if other is None or len(run.inputs[0]) < 3 or not batch_first(source, means=False):
         return
     sizes = _batch(run, other)
@@ -351,4 +351,4 @@ def _other_axis(source: Source, call: TracedCall) -> tuple[Attempt, ...]:
         return ()
     places = [*node.args[:2], *(word.value for word in node.keywords if word.arg == "dim")]
     zeros = [one for one in places if isinstance(one, ast.Constant) and one.value == 0]
-    return tuple(Attempt(source.source.replaced(one, "1")) for one in zeros[-1:])
+    return tuple(Attempt(source.source.node_edits(one, "1")) for one in zeros[-1:])

@@ -36,12 +36,12 @@ class SourceRun:
         inputs: The shapes of the model's inputs.
         layers: The layers that ran, in the order in which they began.
         output: The result, whatever it is.
-        kept: All arrays, so that no id is used again.
+        retained_objects: All arrays, so that no id is used again.
     """
 
     calls: list[TracedCall]
     makers: dict[int, TracedCall]
-    kept: list[Any]
+    retained_objects: list[Any]
     inputs: tuple[Shape, ...] = ()
     layers: list[TracedModule] = field(default_factory=list)
     output: Any = None
@@ -73,7 +73,7 @@ def line_of(node: Any) -> int:
     return line
 
 
-def recorded(
+def run_or_none(
     recorder: CallRecorder, model: nn.Module, args: Any, named: Any, training: bool = False
 ) -> SourceRun | None:
     """Returns the run of a model on arrays without numbers; None if it stops with an error."""
@@ -93,7 +93,7 @@ def run_of(
     Of the inputs only the shapes and the kinds of numbers are taken.
     """
     modes = {part: part.training for part in model.modules()}
-    recorder.calls, recorder.makers, recorder.kept = [], {}, []
+    recorder.calls, recorder.makers, recorder.retained_objects = [], {}, []
     try:
         with quiet(), warnings.catch_warnings(), deep(), recorder:
             warnings.simplefilter("ignore")
@@ -105,7 +105,9 @@ def run_of(
     finally:
         for part, before in modes.items():
             part.training = before
-    return SourceRun(recorder.calls, recorder.makers, recorder.kept, inputs, layers, output)
+    return SourceRun(
+        recorder.calls, recorder.makers, recorder.retained_objects, inputs, layers, output
+    )
 
 
 def _without_numbers(array: Tensor) -> Tensor:
@@ -192,17 +194,19 @@ class Source:
         self, text: str, deadline: float = float("inf"), trace: SourceTrace | None = None
     ) -> None:
         self._deadline = deadline
-        trace = trace or SourceTrace(text, symbolic=False, deadline=self.until()).read()
+        trace = trace or SourceTrace(text, symbolic=False, deadline=self.next_deadline()).read()
         self.machine, self._recorder = trace.machine, trace.recorder
         self.source = SourceText(text, trace.tree)
         self.assumed = bool(trace.assumed)
         self.why = trace.error or trace.refusal or ("unsure" if trace.unsure else None)
         self.readable = self.why is None
         self.model, self.args, self.named = model_among(trace.ran)
-        self.script = SourceRun(trace.recorder.calls, trace.recorder.makers, trace.recorder.kept)
+        self.script = SourceRun(
+            trace.recorder.calls, trace.recorder.makers, trace.recorder.retained_objects
+        )
         self._runs: dict[int | str, SourceRun | None] = {}
 
-    def until(self) -> float:
+    def next_deadline(self) -> float:
         """Returns when a single reading or run has to end."""
         return min(self._deadline, time.process_time() + RUN_SECONDS)
 
@@ -221,37 +225,37 @@ class Source:
         """The run of the model, and that of the whole text."""
         return tuple(one for one in (self.run, self.script) if one is not None)
 
-    def changed(self, axis: int) -> SourceRun | None:
+    def resized_run(self, axis: int) -> SourceRun | None:
         """Returns the run where an axis of the first input is of another size; None if it stops.
 
         Other inputs whose axis of that place is as long are changed with it. A run that takes
         other turns is none either, as its calls are not those of the first one.
         """
         if axis not in self._runs:
-            self._runs[axis] = self._changed(axis)
+            self._runs[axis] = self._run_resized(axis)
         return self._runs[axis]
 
-    def _changed(self, axis: int) -> SourceRun | None:
+    def _run_resized(self, axis: int) -> SourceRun | None:
         values: Any = (self.args, self.named)
         first = next(iter(arrays_of(values)), None)
         if self.run is None or first is None or not 0 <= axis < first.dim():
             return None
         size = first.shape[axis]
         for new in (2 * size, size // 2, size + 1):
-            found = self._recorded(resized(values, axis, size, new)) if new > 1 else None
+            found = self._record_run(resized_inputs(values, axis, size, new)) if new > 1 else None
             if found and same_calls(found, self.run):
                 return found
         return None
 
     def _once(self, key: str, values: Any) -> SourceRun | None:
         if key not in self._runs:
-            self._runs[key] = self._recorded(values, key == "training")
+            self._runs[key] = self._record_run(values, key == "training")
         return self._runs[key]
 
-    def _recorded(self, values: Any, training: bool = False) -> SourceRun | None:
+    def _record_run(self, values: Any, training: bool = False) -> SourceRun | None:
         args, named = values
-        self._recorder.table.deadline = self.until()
-        return recorded(self._recorder, self.model, args, named, training)
+        self._recorder.table.deadline = self.next_deadline()
+        return run_or_none(self._recorder, self.model, args, named, training)
 
     def parts(self) -> Iterator[tuple[str, SourceModule]]:
         """Yields the modules of the source's own classes, with their paths."""
@@ -267,7 +271,7 @@ def model_among(given: list[Any]) -> tuple[nn.Module, tuple[Any, ...], dict[str,
     return every[-1] if every else (nn.Module(), (), {})
 
 
-def resized(values: Any, axis: int, size: int, new: int) -> Any:
+def resized_inputs(values: Any, axis: int, size: int, new: int) -> Any:
     """Returns inputs whose axis of a size is of another one."""
 
     def one(value: Tensor) -> Tensor:

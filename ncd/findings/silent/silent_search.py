@@ -52,7 +52,7 @@ RULES: tuple[Rule, ...] = (
     swallowed_arguments,
     lost_results,
 )
-MOST = 12  # edited texts that are read again
+MAX_EDITED_TEXTS = 12  # edited texts that are read again
 SEARCH_SECONDS = 20.0
 
 
@@ -79,13 +79,13 @@ def silent(
     source = Source(text, deadline, trace)
     if not source.readable:
         return []
-    found, left = [], MOST
+    found, left = [], MAX_EDITED_TEXTS
     for rule in RULES:
         faults = _distinct(rule(source)) if time.process_time() < deadline else []
         for fault in faults:
             attempts = fault.attempts[:left]
             left -= len(attempts)
-            tried = (_tried(text, one, rule, len(faults), deadline) for one in attempts)
+            tried = (_working_cure(text, one, rule, len(faults), deadline) for one in attempts)
             cures = tuple(cure for cure in tried if cure)
             found.append(Finding("silent", fault.line, fault.layer, fault.says, cures))
     return sorted(found, key=lambda one: one.line)
@@ -99,7 +99,9 @@ def _distinct(faults: Iterator[SilentFault]) -> list[SilentFault]:
     return list(found.values())
 
 
-def _tried(text: str, attempt: Attempt, rule: Rule, before: int, deadline: float) -> Cure | None:
+def _working_cure(
+    text: str, attempt: Attempt, rule: Rule, before: int, deadline: float
+) -> Cure | None:
     """Returns the cure whose text runs and has a fault less; None if it does not."""
     new = edited(text, attempt.edits)
     source = Source(new, deadline)

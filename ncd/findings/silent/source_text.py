@@ -26,7 +26,7 @@ class SourceText:
         self.nodes = list(ast.walk(tree))
         self.parents = {child: node for node in self.nodes for child in ast.iter_child_nodes(node)}
 
-    def above(self, node: ast.AST) -> Iterator[ast.AST]:
+    def enclosing_nodes(self, node: ast.AST) -> Iterator[ast.AST]:
         """Yields the nodes around a node, the nearest first."""
         parent = self.parents.get(node)
         while parent is not None:
@@ -35,11 +35,15 @@ class SourceText:
 
     def function(self, node: ast.AST) -> ast.FunctionDef | None:
         """Returns the ``def`` around a node."""
-        return next((one for one in self.above(node) if isinstance(one, ast.FunctionDef)), None)
+        return next(
+            (one for one in self.enclosing_nodes(node) if isinstance(one, ast.FunctionDef)), None
+        )
 
     def class_of(self, node: ast.AST) -> ast.ClassDef | None:
         """Returns the class around a node."""
-        return next((one for one in self.above(node) if isinstance(one, ast.ClassDef)), None)
+        return next(
+            (one for one in self.enclosing_nodes(node) if isinstance(one, ast.ClassDef)), None
+        )
 
     def classes(self, name: str) -> list[ast.ClassDef]:
         """Returns the class of a name in the text, then those that it inherits from."""
@@ -55,7 +59,7 @@ class SourceText:
 
     def statement(self, node: ast.AST) -> ast.AST:
         """Returns the statement in which a node stands."""
-        every = (one for one in (node, *self.above(node)) if isinstance(one, ast.stmt))
+        every = (one for one in (node, *self.enclosing_nodes(node)) if isinstance(one, ast.stmt))
         return next(every, node)
 
     def letters(self, node: ast.AST) -> str:
@@ -77,11 +81,13 @@ class SourceText:
         row = self.lines[line - 1] if line <= len(self.lines) else ""
         return len(row.encode()[:column].decode(errors="ignore"))
 
-    def replaced(self, node: ast.AST, new: str) -> tuple[Edit, ...]:
+    def node_edits(self, node: ast.AST, new: str) -> tuple[Edit, ...]:
         """Returns the edits that put something in the place of a node."""
-        return self.between(self.start(node), self.end(node), new)
+        return self.range_edits(self.start(node), self.end(node), new)
 
-    def between(self, start: tuple[int, int], end: tuple[int, int], new: str) -> tuple[Edit, ...]:
+    def range_edits(
+        self, start: tuple[int, int], end: tuple[int, int], new: str
+    ) -> tuple[Edit, ...]:
         """Returns the edits that put something in the place of a stretch of text."""
         if start[0] == end[0]:
             return (Edit(start[0], start[1], end[1], new),)
@@ -89,7 +95,7 @@ class SourceText:
         inner = (Edit(n, 0, len(self.lines[n - 1]), "") for n in range(start[0] + 1, end[0]))
         return (first, *inner, Edit(end[0], 0, end[1], ""))
 
-    def around(self, node: ast.AST, before: str, after: str) -> tuple[Edit, ...]:
+    def wrapping_edits(self, node: ast.AST, before: str, after: str) -> tuple[Edit, ...]:
         """Returns the edits that put something before and after a node."""
         (first, left), (last, right) = self.start(node), self.end(node)
         return (Edit(first, left, left, before), Edit(last, right, right, after))
@@ -98,7 +104,7 @@ class SourceText:
         """Returns the edit that gives a call an argument by name, or another value for it."""
         for word in call.keywords:
             if word.arg == name:
-                return self.replaced(word.value, new)
+                return self.node_edits(word.value, new)
         return (further_argument(self.text, call, f"{name}={new}"),)
 
     def remarks(self) -> list[tuple[int, str]]:

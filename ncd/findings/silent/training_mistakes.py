@@ -26,7 +26,7 @@ MOVES = (
     *("view", "reshape", "flatten", "unflatten", "permute", "transpose", "squeeze", "unsqueeze"),
     *("contiguous", "movedim", "float", "to", "clone"),
 )
-WRONG = {  # what a loss takes, and what it must not be given
+LOSS_INPUTS = {  # what a loss takes, and what it must not be given
     "cross_entropy": (("softmax",), "the scores themselves, as it has a softmax of its own"),
     "nll_loss": (("softmax",), "logarithms, as log_softmax gives them"),
     "binary_cross_entropy_with_logits": (
@@ -50,10 +50,10 @@ def softmax_before_loss(source: Source) -> Iterator[SilentFault]:
     for run in source.all_runs:
         for call in run.calls:
             first = call.takes[0] if call.takes else None
-            maker = _before(run, first)
+            maker = _original_maker(run, first)
             if maker is None:
                 continue
-            wrong, takes = WRONG.get(call.name, ((), ""))
+            wrong, takes = LOSS_INPUTS.get(call.name, ((), ""))
             if maker.name in wrong:
                 seen.add(maker.node)
                 yield _fault(source, maker, call.name, takes)
@@ -63,7 +63,7 @@ def softmax_before_loss(source: Source) -> Iterator[SilentFault]:
     yield from _at_the_end(source, seen)
 
 
-def _before(run: SourceRun, value: Tensor | None) -> TracedCall | None:
+def _original_maker(run: SourceRun, value: Tensor | None) -> TracedCall | None:
     """Returns the call that made an array, before those that only move its axes."""
     maker = run.maker(value)
     while maker is not None and maker.name in MOVES and maker.takes:
@@ -72,14 +72,14 @@ def _before(run: SourceRun, value: Tensor | None) -> TracedCall | None:
 
 
 def _twice(source: Source, maker: TracedCall) -> SilentFault:
-    place, attempts = _without(source, maker)
+    place, attempts = _softmax_removal(source, maker)
     effect = "flattens them" if maker.name == "softmax" else "changes nothing"
     says = f"{maker.name} is taken twice in a row: the second one {effect}."
     return SilentFault(line_of(place), maker.path, says, attempts)
 
 
 def _fault(source: Source, maker: TracedCall, loss: str, takes: str) -> SilentFault:
-    place, attempts = _without(source, maker)
+    place, attempts = _softmax_removal(source, maker)
     says = (
         f"{loss} is given the result of {maker.name}, but takes {takes}: it trains, slowly and to "
         "the wrong values."
@@ -92,11 +92,11 @@ def _fault(source: Source, maker: TracedCall, loss: str, takes: str) -> SilentFa
             name = "log_softmax" if called_name(made) == "softmax" else "LogSoftmax"
             written = text.letters(made.func)
             new = written[: -len(called_name(made))] + name
-            attempts = (Attempt(text.replaced(made.func, new)),)
+            attempts = (Attempt(text.node_edits(made.func, new)),)
     return SilentFault(line_of(place), maker.path, says, attempts)
 
 
-def _without(source: Source, maker: TracedCall) -> tuple[ast.AST, tuple[Attempt, ...]]:
+def _softmax_removal(source: Source, maker: TracedCall) -> tuple[ast.AST, tuple[Attempt, ...]]:
     """Returns where a softmax stands, and the edit that leaves it out."""
     text, node = source.source, maker.node
     if isinstance(layer_of(maker), LAYERS):
@@ -105,15 +105,15 @@ def _without(source: Source, maker: TracedCall) -> tuple[ast.AST, tuple[Attempt,
         if isinstance(around, ast.Call) and made in around.args:
             return made, _taken_out(text, around.args, around.args.index(made))
         if isinstance(node, ast.Call) and len(node.args) == 1:
-            return node, (Attempt(text.replaced(node, text.letters(node.args[0]))),)
+            return node, (Attempt(text.node_edits(node, text.letters(node.args[0]))),)
         return made or node, ()
     if not isinstance(node, ast.Call):
         return node, ()
     if isinstance(node.func, ast.Attribute):
         home = text.letters(node.func.value)
         if home in ("F", "torch", "nn.functional", "torch.nn.functional") and node.args:
-            return node, (Attempt(text.replaced(node, text.letters(node.args[0]))),)
-        return node, (Attempt(text.replaced(node, home)),)
+            return node, (Attempt(text.node_edits(node, text.letters(node.args[0]))),)
+        return node, (Attempt(text.node_edits(node, home)),)
     return node, ()
 
 
@@ -122,8 +122,8 @@ def _taken_out(text: SourceText, items: list[ast.expr], place: int) -> tuple[Att
     if len(items) < 2:
         return ()
     if place:
-        return (Attempt(text.between(text.end(items[place - 1]), text.end(items[place]), "")),)
-    return (Attempt(text.between(text.start(items[0]), text.start(items[1]), "")),)
+        return (Attempt(text.range_edits(text.end(items[place - 1]), text.end(items[place]), "")),)
+    return (Attempt(text.range_edits(text.start(items[0]), text.start(items[1]), "")),)
 
 
 # a loss outside of the model ----------------------------------------------------------------------
@@ -140,8 +140,8 @@ def _at_the_end(source: Source, seen: set[ast.AST]) -> Iterator[SilentFault]:
     several = run.output if isinstance(run.output, tuple | list) else ()
     results = dict(enumerate(several)) or {-1: run.output}
     for loss, place in losses:
-        maker = _before(run, results.get(place))
-        wrong, takes = WRONG[loss]
+        maker = _original_maker(run, results.get(place))
+        wrong, takes = LOSS_INPUTS[loss]
         if maker is not None and maker.node not in seen and maker.name in wrong:
             seen.add(maker.node)
             yield _fault(source, maker, loss, takes)
@@ -161,7 +161,7 @@ def _losses_of_results(source: Source) -> Iterator[tuple[str, int]]:
         if isinstance(node.func, ast.Call):  # nn.CrossEntropyLoss()(…, …)
             loss = LOSSES.get(called_name(node.func), "")
         loss = names.get(loss, loss)
-        place = _result(source, node, node.args[0]) if loss in WRONG else None
+        place = _result(source, node, node.args[0]) if loss in LOSS_INPUTS else None
         if place is not None:
             yield loss, place
 
@@ -211,14 +211,14 @@ def _is_model(source: Source, value: ast.Call) -> bool:
 
 # --- Loops that train a model which is in evaluation: its dropout and batch norms are silent
 
-SILENCED = (nn.modules.dropout._DropoutNd, nn.modules.batchnorm._BatchNorm)
+MODE_LAYERS = (nn.modules.dropout._DropoutNd, nn.modules.batchnorm._BatchNorm)
 
 
 def trained_in_evaluation(source: Source) -> Iterator[SilentFault]:
     """Yields the calls of ``eval()`` after which a loop trains, without ``train()`` in between."""
-    kinds = {type(x).__name__ for x in source.model.modules() if isinstance(x, SILENCED)}
+    kinds = {type(x).__name__ for x in source.model.modules() if isinstance(x, MODE_LAYERS)}
     text = source.source
-    for name in _trained(text) if kinds else ():
+    for name in _optimised_models(text) if kinds else ():
         for loop in text.nodes:
             if not isinstance(loop, ast.For | ast.While) or _inside_of_loop(text, loop):
                 continue
@@ -232,16 +232,18 @@ def trained_in_evaluation(source: Source) -> Iterator[SilentFault]:
                 f"{' and '.join(sorted(kinds))} {'are' if len(kinds) > 1 else 'is'} silent while "
                 "it trains."
             )
-            yield SilentFault(stops[0].lineno, "", says, (_begun(text, loop, name),))
+            yield SilentFault(stops[0].lineno, "", says, (_train_mode_attempt(text, loop, name),))
 
 
-def _trained(text: SourceText) -> list[str]:
+def _optimised_models(text: SourceText) -> list[str]:
     """Returns the names of the models whose parameters an optimiser takes."""
     found = []
     for node in text.nodes:
         if isinstance(node, ast.Attribute) and node.attr == "parameters":
             home = text.letters(node.value)
-            outer = [called_name(one) for one in text.above(node) if isinstance(one, ast.Call)]
+            outer = [
+                called_name(one) for one in text.enclosing_nodes(node) if isinstance(one, ast.Call)
+            ]
             if any(one[:1].isupper() for one in outer) and home not in found:
                 found.append(home)
     return found
@@ -257,7 +259,7 @@ def _calls(text: SourceText, call: ast.Call, name: str, method: str) -> bool:
 
 def _inside_of_loop(text: SourceText, loop: ast.AST) -> bool:
     """Returns whether a loop stands in another one of its function."""
-    for one in text.above(loop):
+    for one in text.enclosing_nodes(loop):
         if isinstance(one, ast.FunctionDef):
             return False
         if isinstance(one, ast.For | ast.While):
@@ -265,7 +267,7 @@ def _inside_of_loop(text: SourceText, loop: ast.AST) -> bool:
     return False
 
 
-def _begun(text: SourceText, loop: ast.For | ast.While, name: str) -> Attempt:
+def _train_mode_attempt(text: SourceText, loop: ast.For | ast.While, name: str) -> Attempt:
     """Returns the edit that sets the model to train at the beginning of each turn."""
     line, start = text.start(loop.body[0])
     blank = text.lines[line - 1][:start]
@@ -307,7 +309,9 @@ def dropout_always(source: Source) -> Iterator[SilentFault]:
 
 def _only_in_training(text: SourceText, node: ast.AST) -> bool:
     """Returns whether a node stands behind a question such as ``if self.training``."""
-    questions = [one.test for one in text.above(node) if isinstance(one, ast.If | ast.IfExp)]
+    questions = [
+        one.test for one in text.enclosing_nodes(node) if isinstance(one, ast.If | ast.IfExp)
+    ]
     return any("train" in text.letters(one) for one in questions)
 
 

@@ -37,9 +37,9 @@ def plain_lists(source: Source) -> Iterator[SilentFault]:
     for path, part in source.parts():
         tuples = {name: value for name, value in vars(part).items() if isinstance(value, tuple)}
         for name, value in {**tuples, **source_attributes(part)}.items():
-            layers = [x for x in _inside(value) if isinstance(x, nn.Module)]
+            layers = [x for x in _nested_items(value) if isinstance(x, nn.Module)]
             layers = [x for x in layers if id(x) not in known and _matters(x)]
-            loose = [x for x in _inside(value) if isinstance(x, nn.Parameter)]
+            loose = [x for x in _nested_items(value) if isinstance(x, nn.Parameter)]
             loose = [x for x in loose if id(x) not in weights]
             if not layers and not loose:
                 continue
@@ -68,17 +68,17 @@ def plain_tensors(source: Source) -> Iterator[SilentFault]:
                     "no parameter of the model, so that no optimiser trains it, and nothing "
                     "saves or moves it."
                 )
-                attempt = Attempt(text.around(call, "nn.Parameter(", ")"))
+                attempt = Attempt(text.wrapping_edits(call, "nn.Parameter(", ")"))
                 yield SilentFault(call.lineno, f"{path}.{name}".strip("."), says, (attempt,))
 
 
-def _inside(value: Any, depth: int = 0) -> Iterator[Any]:
+def _nested_items(value: Any, depth: int = 0) -> Iterator[Any]:
     """Yields what lists, tuples and dictionaries hold."""
     if depth and not isinstance(value, list | tuple | dict):
         yield value
     elif isinstance(value, list | tuple | dict) and depth < DEEP:
         for one in value.values() if isinstance(value, dict) else value:
-            yield from _inside(one, depth + 1)
+            yield from _nested_items(one, depth + 1)
 
 
 def _matters(layer: nn.Module) -> bool:
@@ -99,13 +99,16 @@ def _list_fault(
         f"{path} is a plain {kind.__name__}: its {what} {verb} no part of the model, so that no "
         f"optimiser trains {'them' if len(held) > 1 else 'it'}, and nothing saves or moves them."
     ).replace("saves or moves them", "saves or moves " + ("them" if len(held) > 1 else "it"))
-    if any(isinstance(one, list | tuple | dict) for one in _first(value)) or place.value is None:
+    if (
+        any(isinstance(one, list | tuple | dict) for one in _direct_items(value))
+        or place.value is None
+    ):
         return SilentFault(place.lineno, path, says)
-    edits = text.around(place.value, f"nn.{container}(", ")")
+    edits = text.wrapping_edits(place.value, f"nn.{container}(", ")")
     return SilentFault(place.lineno, path, says, (Attempt(edits),))
 
 
-def _first(value: Any) -> list[Any]:
+def _direct_items(value: Any) -> list[Any]:
     return list(value.values() if isinstance(value, dict) else value)
 
 
@@ -137,7 +140,7 @@ def _made_here(text: SourceText, place: ast.stmt, name: str) -> bool:
 
 # --- Results that no line takes: ``x.relu()`` as a line of its own changes nothing
 
-SHOWN = ("print", "info", "append", "extend", "backward", "add_", "update")
+SIDE_EFFECT_CALLS = ("print", "info", "append", "extend", "backward", "add_", "update")
 CHANGING = (nn.modules.batchnorm._NormBase,)  # they keep statistics
 
 
@@ -158,7 +161,7 @@ def lost_results(source: Source) -> Iterator[SilentFault]:
             continue
         name = called_name(node)
         own = isinstance(layer_of(call), CHANGING) or not call.gives
-        if own or name.endswith("_") or call.name.endswith("_") or name in SHOWN:
+        if own or name.endswith("_") or call.name.endswith("_") or name in SIDE_EFFECT_CALLS:
             continue
         if any(word.arg in ("inplace", "out") for word in node.keywords):
             continue
@@ -178,7 +181,7 @@ def _lost_result_fault(source: Source, node: ast.Call, name: str, path: str) -> 
     target = subject if isinstance(subject, ast.Name) and subject.id not in HOMES else first
     if not isinstance(target, ast.Name):
         return SilentFault(node.lineno, path, says)
-    edits = text.around(node, f"{target.id} = ", "")[:1]
+    edits = text.wrapping_edits(node, f"{target.id} = ", "")[:1]
     return SilentFault(node.lineno, path, says, (Attempt(edits),))
 
 
@@ -196,7 +199,7 @@ def unused_parts(source: Source) -> Iterator[SilentFault]:
     run = source.run
     if run is None or _by_name(source.source):
         return
-    taken = _taken(run)
+    taken = _used_ids(run)
     seen: set[tuple[str, str]] = set()
     for path, part in source.parts():
         for name, value in (*part._modules.items(), *part._parameters.items()):
@@ -210,7 +213,7 @@ def unused_parts(source: Source) -> Iterator[SilentFault]:
             yield SilentFault(place.lineno, f"{path}.{name}".strip("."), _words(path, name, value))
 
 
-def _taken(run: SourceRun) -> set[int]:
+def _used_ids(run: SourceRun) -> set[int]:
     """Returns the ids of all arrays and layers that the run has used."""
     found = {id(x) for call in run.calls for x in call.takes}
     return found | {id(layer.module) for layer in run.layers}
@@ -262,7 +265,7 @@ def _reads(text: SourceText, part: SourceModule, name: str) -> bool:
 
 def _only_initialised(text: SourceText, node: ast.Attribute) -> bool:
     """Returns whether a part is read only to set its first values: ``nn.init.zeros_(self.w)``."""
-    for one in text.above(node):
+    for one in text.enclosing_nodes(node):
         if isinstance(one, ast.Call):
             words = text.letters(one.func)
             if "init" in words or words.endswith("_"):
@@ -303,10 +306,12 @@ def swallowed_arguments(source: Source) -> Iterator[SilentFault]:
         if any(isinstance(one, ast.Name) and one.id == rest for one in ast.walk(first)):
             continue
         names = [one.arg for one in (*first.args.args, *first.args.kwonlyargs)][1:]
-        yield from _swallowed(text, made.name, names, rest)
+        yield from _swallowed_faults(text, made.name, names, rest)
 
 
-def _swallowed(text: SourceText, kind: str, names: list[str], rest: str) -> Iterator[SilentFault]:
+def _swallowed_faults(
+    text: SourceText, kind: str, names: list[str], rest: str
+) -> Iterator[SilentFault]:
     for call in text.nodes:
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
             continue
@@ -314,7 +319,11 @@ def _swallowed(text: SourceText, kind: str, names: list[str], rest: str) -> Iter
             if word.arg and word.arg not in names:
                 near = near_name(word.arg, names)
                 attempt = (
-                    (Attempt(text.replaced(word, f"{near}={text.letters(word.value)}"), "meaning"),)
+                    (
+                        Attempt(
+                            text.node_edits(word, f"{near}={text.letters(word.value)}"), "meaning"
+                        ),
+                    )
                     if near
                     else ()
                 )
@@ -327,7 +336,7 @@ def _swallowed(text: SourceText, kind: str, names: list[str], rest: str) -> Iter
 
 # --- One layer in several places, by accident
 
-MEANT = re.compile(
+SHARING_WORDS = re.compile(
     r"(?i)(?<![a-z])(shar|ti(e|es|ed|ing)\b|tied?_|_tied|recur|siames|twin|reus|loop)"
 )
 
@@ -344,18 +353,18 @@ def tied_layers(source: Source) -> Iterator[SilentFault]:
         for number, names in places.items():
             if len(names) > 1:
                 child = next(one for one in part.children() if id(one) == number)
-                yield from _tied(source, names, child)
+                yield from _tied_faults(source, names, child)
 
 
-def _tied(source: Source, names: list[str], child: nn.Module) -> Iterator[SilentFault]:
+def _tied_faults(source: Source, names: list[str], child: nn.Module) -> Iterator[SilentFault]:
     text = source.source
     kind = type(child).__name__
-    node, edits = _repeated(text, kind)
+    node, edits = _layer_repetition(text, kind)
     if node is None:
         node = source.machine.places.get(id(child)) or next(
             (one for one in text.nodes if called_name(one) == kind), None
         )
-    if node is None or _meant(text, node):
+    if node is None or _mentions_sharing(text, node):
         return
     count = len(names)
     says = (
@@ -365,7 +374,7 @@ def _tied(source: Source, names: list[str], child: nn.Module) -> Iterator[Silent
     yield SilentFault(line_of(node), names[0], says, (Attempt(edits),) if edits else ())
 
 
-def _repeated(text: SourceText, kind: str) -> tuple[ast.AST | None, tuple[Edit, ...]]:
+def _layer_repetition(text: SourceText, kind: str) -> tuple[ast.AST | None, tuple[Edit, ...]]:
     """Returns where a layer of a class is repeated, and the edits that make each one anew."""
     for node in text.nodes:
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
@@ -374,17 +383,19 @@ def _repeated(text: SourceText, kind: str) -> tuple[ast.AST | None, tuple[Edit, 
                     call = _constructor(text, one.elts[0], kind)
                     if call is not None:
                         new = f"[{text.letters(call)} for _ in range({text.letters(other)})]"
-                        return node, text.replaced(node, new)
+                        return node, text.node_edits(node, new)
         if isinstance(node, ast.ListComp) and isinstance(node.elt, ast.Name):
             call = _constructor(text, node.elt, kind)
             if call is not None:
-                return node, text.replaced(node.elt, text.letters(call))
+                return node, text.node_edits(node.elt, text.letters(call))
         if called_name(node) == "append" and isinstance(node, ast.Call) and node.args:
-            loop = next((one for one in text.above(node) if isinstance(one, ast.For)), None)
+            loop = next(
+                (one for one in text.enclosing_nodes(node) if isinstance(one, ast.For)), None
+            )
             call = _constructor(text, node.args[0], kind)
-            outside = call is not None and loop not in [*text.above(call)]
+            outside = call is not None and loop not in [*text.enclosing_nodes(call)]
             if loop is not None and call is not None and outside and call is not node.args[0]:
-                return node, text.replaced(node.args[0], text.letters(call))
+                return node, text.node_edits(node.args[0], text.letters(call))
     return None, ()
 
 
@@ -403,12 +414,12 @@ def _constructor(text: SourceText, node: ast.expr, kind: str) -> ast.Call | None
     return None
 
 
-def _meant(text: SourceText, node: ast.AST) -> bool:
+def _mentions_sharing(text: SourceText, node: ast.AST) -> bool:
     """Returns whether the class around a node says that weights are shared."""
     around = text.class_of(node) or text.function(node) or text.tree
     first = getattr(around, "lineno", 1)
     last = getattr(around, "end_lineno", None) or len(text.lines)
-    return MEANT.search("\n".join(text.lines[first - 1 : last])) is not None
+    return SHARING_WORDS.search("\n".join(text.lines[first - 1 : last])) is not None
 
 
 def twice_assigned(source: Source) -> Iterator[SilentFault]:
@@ -419,7 +430,7 @@ def twice_assigned(source: Source) -> Iterator[SilentFault]:
             continue
         names = [one.attr for one in node.targets if isinstance(one, ast.Attribute)]
         kind = getattr(nn, called_name(node.value), None)
-        if len(names) < 2 or not isinstance(kind, type) or _meant(text, node):
+        if len(names) < 2 or not isinstance(kind, type) or _mentions_sharing(text, node):
             continue
         paths = [
             path
@@ -439,7 +450,7 @@ def twice_assigned(source: Source) -> Iterator[SilentFault]:
                 for i, target in enumerate(node.targets)
             )
             path = f"{paths[0]}.{names[0]}".strip(".")
-            yield SilentFault(node.lineno, path, says, (Attempt(text.replaced(node, new)),))
+            yield SilentFault(node.lineno, path, says, (Attempt(text.node_edits(node, new)),))
 
 
 def two_names(source: Source) -> Iterator[SilentFault]:
@@ -455,11 +466,11 @@ def two_names(source: Source) -> Iterator[SilentFault]:
             values = [one.value for one in places if one is not None and one.value is not None]
             ids = {one.id for one in values if isinstance(one, ast.Name)}
             made = _constructor(text, values[-1], type(layer).__name__) if values else None
-            if len(values) < 2 or len(ids) != 1 or made is None or _meant(text, made):
+            if len(values) < 2 or len(ids) != 1 or made is None or _mentions_sharing(text, made):
                 continue
             says = (
                 f"{first} and {name} are one and the same {type(layer).__name__}, with one set of "
                 "weights: what one learns, the other has too."
             )
-            attempt = Attempt(text.replaced(values[-1], text.letters(made)))
+            attempt = Attempt(text.node_edits(values[-1], text.letters(made)))
             yield SilentFault(line_of(places[1]), f"{path}.{name}".strip("."), says, (attempt,))

@@ -11,10 +11,10 @@ from typing import Any
 import sympy
 from sympy import divisors
 
-from ncd.findings.cures.candidate import replaced
+from ncd.findings.cures.candidate import replacement_edit
 from ncd.findings.reading.finding import Cure, Edit, Finding, edited
 from ncd.findings.reading.source_trace import SourceTrace
-from ncd.findings.reading.traced_numbers import SourceNumber, arguments, assigned, defaults
+from ncd.findings.reading.traced_numbers import SourceNumber, arguments, assigned_values, defaults
 from ncd.findings.silent.model_runs import arrays_of, model_among
 from ncd.findings.sizes.size_probe import Edits, Probe, ProbeOutcome, Shapes
 from ncd.words import listed
@@ -51,7 +51,7 @@ class TracedSizes:
         for a, b in self.equations:
             self._join(_joint(self.table, a, b))
         self._given = set().union(*(self.table.numbers(n) for shape in self.shapes for n in shape))
-        used = self._used()
+        used = self._used_symbols()
         names = parameter_names(trace.text, trace.tree)
         self.named = [
             Parameter(symbol, names[place.line, place.start], place)
@@ -60,14 +60,14 @@ class TracedSizes:
         ]
         self.parameters = [one for one in self.named if one.symbol in used]
 
-    def _used(self) -> set[sympy.Symbol]:
+    def _used_symbols(self) -> set[sympy.Symbol]:
         """Returns the numbers that anything depends on: the shape of an array, or a test."""
         calls = self.trace.recorder.calls
         sizes = {n for call in calls for shape in call.shapes for n in shape}
         free = {s for n in (*sizes, *(t.expr for t in self.table.tests)) for s in n.free_symbols}
         return set().union(*map(self.table.numbers, free))
 
-    def tied(self, symbol: sympy.Symbol) -> tuple[sympy.Symbol, ...]:
+    def tied_symbols(self, symbol: sympy.Symbol) -> tuple[sympy.Symbol, ...]:
         """Returns the numbers that have to be equal to one, and it."""
         root = self._root(symbol)
         return tuple(s for s in self.table.places if self._root(s) == root)
@@ -79,7 +79,8 @@ class TracedSizes:
     def change(self, values: Mapping[sympy.Symbol, int]) -> tuple[Shapes, Edits]:
         """Returns the inputs, and the edits of the text, where some numbers are others."""
         shapes = tuple(
-            tuple(int(self.table.at(n, dict(values))) for n in shape) for shape in self.shapes
+            tuple(int(self.table.value_after(n, dict(values))) for n in shape)
+            for shape in self.shapes
         )
         places = ((self.table.places[s], value) for s, value in values.items())
         edits = (Edit(p.line, p.start, p.end, str(value)) for p, value in places if p.line)
@@ -112,7 +113,9 @@ def _joint(table: Any, a: Any, b: Any) -> tuple[sympy.Symbol, ...]:
             continue
         tries = [symbols, *([one] for one in symbols)]
         try:
-            holds = [table.at(a - b, dict.fromkeys(some, value + 1)) == 0 for some in tries]
+            holds = [
+                table.value_after(a - b, dict.fromkeys(some, value + 1)) == 0 for some in tries
+            ]
         except (ArithmeticError, AssertionError, TypeError, ValueError):
             continue
         if holds == [True, *[False] * len(symbols)]:
@@ -132,8 +135,8 @@ def parameter_names(text: str, tree: ast.Module) -> dict[tuple[int, int], str]:
     found = {}
     inner = {part for kind in classes.values() for part in ast.walk(kind)}
     for node in ast.walk(tree):
-        pairs = [*defaults(node), *assigned(node)]
-        if isinstance(node, ast.Call) and node not in inner and _called(node) in classes:
+        pairs = [*defaults(node), *assigned_values(node)]
+        if isinstance(node, ast.Call) and node not in inner and _called_name(node) in classes:
             pairs += arguments(node, classes)
         for value, name in pairs:
             if isinstance(value, ast.Constant) and type(value.value) is int:
@@ -142,7 +145,7 @@ def parameter_names(text: str, tree: ast.Module) -> dict[tuple[int, int], str]:
     return found
 
 
-def _called(node: ast.Call) -> str:
+def _called_name(node: ast.Call) -> str:
     return getattr(node.func, "id", "")
 
 
@@ -186,7 +189,7 @@ def name_swaps(
         for other in names:
             if other != _name(node) and counts[_name(node)] > 1:
                 new = ast.unparse(node).removesuffix(_name(node)) + other
-                if (edit := replaced(text, node, new)) is not None:
+                if (edit := replacement_edit(text, node, new)) is not None:
                     yield edit
 
 
@@ -256,7 +259,7 @@ class ParameterSizes:
         rows: dict[tuple[sympy.Symbol, ...], Parameter] = {}
         for one in traced.parameters:  # those that have to be equal count once
             if len(rows) < MOST_PARAMETERS:
-                rows.setdefault(traced.tied(one.symbol), one)
+                rows.setdefault(traced.tied_symbols(one.symbol), one)
         self.parameters = [*rows.values()]
 
     def findings(self) -> Iterator[Finding]:
@@ -276,13 +279,13 @@ class ParameterSizes:
             yield Finding("size", 0, "", f"{names} {rule}.")
 
     def _runs(self, values: dict[Parameter, int]) -> bool | None:
-        tied = {s: n for one, n in values.items() for s in self.traced.tied(one.symbol)}
+        tied = {s: n for one, n in values.items() for s in self.traced.tied_symbols(one.symbol)}
         return self.probe.works(*self.traced.change(tied))
 
     def _works_alone(self, one: Parameter) -> bool:
         """Returns whether a parameter may change while those of other names are as they are."""
         others = {each.symbol for each in self.traced.parameters if each.name != one.name}
-        tied = self.traced.tied(one.symbol)
+        tied = self.traced.tied_symbols(one.symbol)
         own = [symbol for symbol in tied if symbol not in others]
         size = one.place.value + 1
         return len(own) == len(tied) or bool(
@@ -349,7 +352,7 @@ class EqualSizes:
 
     def _partner(self, one: Parameter) -> tuple[sympy.Symbol | None, int]:
         """Returns the number that has to change with a parameter, and a value of both."""
-        tied, now = self.traced.tied(one.symbol), one.place.value
+        tied, now = self.traced.tied_symbols(one.symbol), one.place.value
         own = [s for s in tied if self.names.get(s) == one.name]
         inputs = [s for s in tied if self.traced.is_input(s)]
         others = [s for s in tied if s not in (*own, *inputs)]
@@ -377,13 +380,13 @@ class EqualSizes:
 
     def _finding(self, one: Parameter, other: sympy.Symbol, value: int) -> Finding:
         place, name = self.traced.table.places[other], self.names.get(other)
-        own = [s for s in self.traced.tied(one.symbol) if self.names.get(s) == one.name]
+        own = [s for s in self.traced.tied_symbols(one.symbol) if self.names.get(s) == one.name]
         failure = self.probe.outcome(*self.traced.change(dict.fromkeys(own, value)))
         now, line = one.place.value, failure.line or one.place.line
         if name is None:
             says = f"Works only while `{one.name}` is {now}, as line {place.line} has that number."
-            return Finding("size", place.line, "", says, self._named(one, other, value))
-        cures = self._swapped(one, name, other, value)
+            return Finding("size", place.line, "", says, self._insert_name_cures(one, other, value))
+        cures = self._swap_name_cures(one, name, other, value)
         both = f"(both are {now})"
         luck = f"Works only while `{one.name}` = `{name}` {both}."
         says = luck if cures else f"`{one.name}` must equal `{name}` {both}."
@@ -391,11 +394,11 @@ class EqualSizes:
             "size", cures[0].edits[0].line if cures else line, failure.layer, says, cures
         )
 
-    def _swapped(
+    def _swap_name_cures(
         self, one: Parameter, name: str, other: sympy.Symbol, value: int
     ) -> tuple[Cure, ...]:
         """Returns the cure that puts one of two names in the place of the other."""
-        tied = self.traced.tied(one.symbol)
+        tied = self.traced.tied_symbols(one.symbol)
         inputs = [s for s in tied if self.traced.is_input(s)]
         own = [s for s in tied if self.names.get(s) == one.name]
         for some in (own, [other], [*own, *inputs], [other, *inputs]):
@@ -406,11 +409,13 @@ class EqualSizes:
                 return cures
         return ()
 
-    def _named(self, one: Parameter, other: sympy.Symbol, value: int) -> tuple[Cure, ...]:
+    def _insert_name_cures(
+        self, one: Parameter, other: sympy.Symbol, value: int
+    ) -> tuple[Cure, ...]:
         """Returns the cure that writes a parameter's name where its value stands."""
         place = self.traced.table.places[other]
         edit = Edit(place.line, place.start, place.end, one.name)
-        tied = self.traced.tied(one.symbol)
+        tied = self.traced.tied_symbols(one.symbol)
         inputs = [s for s in tied if self.traced.is_input(s)]
         own = [s for s in tied if self.names.get(s) == one.name]
         for some in (own, [*own, *inputs]):
@@ -429,8 +434,8 @@ class EqualSizes:
                 continue
             if not (new := next((n for n in divisors(root**2)[-2:0:-1] if n != root), 0)):
                 continue
-            both = {**self._all(square, new**2), **self._all(one, new)}
-            broken = self.traced.change(self._all(one, new))
+            both = {**self._tied_values(square, new**2), **self._tied_values(one, new)}
+            broken = self.traced.change(self._tied_values(one, new))
             failure = self.probe.outcome(*broken)
             if failure.works is not False or not self.probe.works(*self.traced.change(both)):
                 continue
@@ -441,5 +446,5 @@ class EqualSizes:
                 says = f"Works only while `{square.name}` = `{one.name}` · `{one.name}`."
                 yield Finding("size", cures[0].edits[0].line, failure.layer, says, cures)
 
-    def _all(self, one: Parameter, value: int) -> dict[sympy.Symbol, int]:
-        return dict.fromkeys(self.traced.tied(one.symbol), value)
+    def _tied_values(self, one: Parameter, value: int) -> dict[sympy.Symbol, int]:
+        return dict.fromkeys(self.traced.tied_symbols(one.symbol), value)

@@ -72,10 +72,10 @@ class Probe:
         if (sizes, edits) not in self._outcomes:
             if time.process_time() > self.deadline:
                 raise OutOfTime
-            self._outcomes[sizes, edits] = self._found(sizes, edits)
+            self._outcomes[sizes, edits] = self._compute_outcome(sizes, edits)
         return self._outcomes[sizes, edits]
 
-    def _found(self, sizes: Shapes | None, edits: Edits) -> ProbeOutcome:
+    def _compute_outcome(self, sizes: Shapes | None, edits: Edits) -> ProbeOutcome:
         trace = self._reading(edits)
         lost = {edit.line for edit in edits} & set(trace.left_out)
         if not trace.ran or lost:  # it stops before its model is made
@@ -107,7 +107,7 @@ class Probe:
             return ProbeOutcome(None)
         except Exception as error:
             raised = machine.failure if isinstance(machine.failure, SourceException) else error
-            return _failed(trace, raised)
+            return _failure_outcome(trace, raised)
         return _result(run)
 
 
@@ -127,7 +127,7 @@ def _result(run: SourceRun) -> ProbeOutcome:
     return ProbeOutcome(not any(0 in shape for shape in given), results=given)
 
 
-def _failed(trace: SourceTrace, error: Exception) -> ProbeOutcome:
+def _failure_outcome(trace: SourceTrace, error: Exception) -> ProbeOutcome:
     """Returns the outcome of a run that stops."""
     inner = error.error if isinstance(error, SourceException) else error
     name = type(inner).__name__
@@ -162,15 +162,15 @@ HINTS = 8  # numbers of a text that are tried as sizes for which it may fail
 class SizeInterval:
     """The sizes from ``low`` to ``high`` in steps of ``step``; no ``high`` was found if it is 0.
 
-    ``square`` is whether only squares of whole numbers work, and ``one`` whether a size that must
-    be another may be 1 as well, which torch broadcasts.
+    ``square`` is whether only squares of whole numbers work, and ``allows_one`` whether a size that
+    must be another may be 1 as well, which torch broadcasts.
     """
 
     low: int
     step: int = 1
     high: int = 0
     square: bool = False
-    one: bool = False
+    allows_one: bool = False
 
     @property
     def is_free(self) -> bool:
@@ -205,8 +205,8 @@ def working_range(works: Works, now: int, hints: Iterable[int] = ()) -> SizeInte
     if squares and works((root + 1) ** 2) and works((root + 2) ** 2):  # no step leads to both
         return SizeInterval(1 if works(1) else now, square=True)
     if step := 1 if any(near) else _step(works, now, hints):
-        return _along(works, now, step, hints)
-    return SizeInterval(now, high=now, one=now > 1 and bool(works(1)))
+        return _stepped_interval(works, now, step, hints)
+    return SizeInterval(now, high=now, allows_one=now > 1 and bool(works(1)))
 
 
 def _step(works: Works, now: int, hints: list[int]) -> int:
@@ -225,7 +225,7 @@ def _either(works: Works, now: int, step: int) -> bool:
     return bool(works(now + step) or (step < now - 1 and works(now - step)))
 
 
-def _along(works: Works, now: int, step: int, hints: list[int]) -> SizeInterval | None:
+def _stepped_interval(works: Works, now: int, step: int, hints: list[int]) -> SizeInterval | None:
     """Returns the sizes in steps from the present one; None if one between them fails."""
 
     def at(place: int) -> bool | None:  # a size of 1 may work as it is broadcast, and 2 not
@@ -284,7 +284,7 @@ def _highest(at: Works, place: int, hints: list[int]) -> int | None:
 
 # --- Sentences about sizes that work
 
-FREE = ""
+ANY_SIZE = ""
 
 
 def range_words(found: SizeInterval) -> str:
@@ -300,9 +300,9 @@ def range_words(found: SizeInterval) -> str:
         root = isqrt(low)
         return f"must be a square, such as {(root + 1) ** 2} or {(root + 2) ** 2}"
     if found.is_fixed:
-        return f"must be {low:,}" + " (or 1, which torch broadcasts)" * found.one
+        return f"must be {low:,}" + " (or 1, which torch broadcasts)" * found.allows_one
     if step == 1 and not high:
-        return f"must be at least {low:,}" if low > 1 else FREE
+        return f"must be at least {low:,}" if low > 1 else ANY_SIZE
     if step == 1:
         return f"must be {low:,} to {high:,}" if low > 1 else f"must be at most {high:,}"
     ends = f"from {low:,} {f'to {high:,}' if high else 'up'}"

@@ -16,7 +16,7 @@ from torch.utils._pytree import tree_leaves
 from ncd.findings.reading.finding import LATE_SIZES, Cure, Finding
 from ncd.findings.reading.size_table import OutOfTime
 from ncd.findings.reading.source_trace import SourceTrace
-from ncd.findings.silent.model_runs import SourceRun, recorded
+from ncd.findings.silent.model_runs import SourceRun, run_or_none
 from ncd.findings.sizes.parameter_sizes import (
     EqualSizes,
     Parameter,
@@ -27,7 +27,7 @@ from ncd.findings.sizes.parameter_sizes import (
     swap_cure,
 )
 from ncd.findings.sizes.size_probe import (
-    FREE,
+    ANY_SIZE,
     Edits,
     Probe,
     ProbeOutcome,
@@ -53,7 +53,7 @@ NAMES = {  # by the number of axes, and by the first call that takes the input
 
 
 PATTERN = re.compile(r"b\w* \(?c\b[^)]*\)? ?\(? ?h\b[^)]*\)? ?\(? ?w\b")  # b c (h p1) (w p2)
-NAMED = {
+EQUIVALENT_CALLS = {
     **dict.fromkeys(("max_pool2d", "conv_transpose2d", "avg_pool2d"), "conv2d"),
     **dict.fromkeys(("layer_norm", "lstm", "gru", "rnn_tanh"), "linear"),
     "multi_head_attention_forward": "linear",
@@ -67,18 +67,18 @@ class InputAxis:
     array: int
     place: int
     size: int
-    plain: str
-    of: str = ""
+    short_name: str
+    input_suffix: str = ""
 
     @property
     def name(self) -> str:
         """The name with that of the input, where there are several."""
-        return self.plain + self.of
+        return self.short_name + self.input_suffix
 
     @property
     def is_batch(self) -> bool:
         """Whether it is the axis of the batch."""
-        return self.place == 0 and self.plain == "batch"
+        return self.place == 0 and self.short_name == "batch"
 
 
 def input_axes(probe: Probe, run: SourceRun, tree: ast.AST) -> list[InputAxis]:
@@ -86,7 +86,7 @@ def input_axes(probe: Probe, run: SourceRun, tree: ast.AST) -> list[InputAxis]:
     arrays = [x for x in tree_leaves((probe.args, probe.named)) if isinstance(x, Tensor)]
     words = _input_words(probe.model, len(probe.args), [*probe.named])
     named = len(words) == len(arrays)  # not where an input is a list of arrays
-    unpacked = _unpacked(probe.model, tree)
+    unpacked = _unpacked_names(probe.model, tree)
     found = []
     for i, shape in enumerate(probe.inputs):
         word = words[i] if named else f"input {i + 1}"
@@ -105,7 +105,7 @@ def _input_words(model: nn.Module, count: int, keywords: list[str]) -> list[str]
     return [*takes[:count], *keywords]
 
 
-def _unpacked(model: nn.Module, tree: ast.AST) -> dict[tuple[str, int], tuple[str, ...]]:
+def _unpacked_names(model: nn.Module, tree: ast.AST) -> dict[tuple[str, int], tuple[str, ...]]:
     """Returns the names of an input's axes where ``forward`` says ``b, t, d = x.shape``."""
     kind = next((n for n in ast.walk(tree) if getattr(n, "name", "") == type(model).__name__), None)
     body = getattr(kind, "body", [])
@@ -115,7 +115,7 @@ def _unpacked(model: nn.Module, tree: ast.AST) -> dict[tuple[str, int], tuple[st
     for line in getattr(forward, "body", []):
         word, parts = _unpacking(line)
         if word and word not in changed:
-            found.setdefault((word, len(parts)), tuple(map(_spelled, parts)))
+            found.setdefault((word, len(parts)), tuple(map(_size_name, parts)))
         stored = (n for n in ast.walk(line) if isinstance(getattr(n, "ctx", None), ast.Store))
         changed |= {node.id for node in stored if isinstance(node, ast.Name)}
     return found
@@ -131,7 +131,7 @@ def _unpacking(line: ast.stmt) -> tuple[str, list[ast.expr]]:
     return getattr(value.value, "id", ""), line.targets[0].elts
 
 
-def _spelled(target: ast.expr) -> str:
+def _size_name(target: ast.expr) -> str:
     """Returns the name of a size; nothing for one that is not used."""
     return f"`{target.id}`" if isinstance(target, ast.Name) and target.id.strip("_") else ""
 
@@ -144,7 +144,7 @@ def _names(model: nn.Module, run: SourceRun, index: int, rank: int) -> tuple[str
     for call in run.calls:
         if not any(id(array) in arrays for array in call.takes):
             continue
-        if found := NAMES.get((rank, NAMED.get(call.name, call.name))):
+        if found := NAMES.get((rank, EQUIVALENT_CALLS.get(call.name, call.name))):
             return found
         pattern = " ".join(str(call.words.get(1, "")).split())
         if call.name == "rearrange" and PATTERN.match(pattern):
@@ -156,7 +156,7 @@ def _names(model: nn.Module, run: SourceRun, index: int, rank: int) -> tuple[str
 
 # --- The sizes of inputs that work: of each axis alone, or of those that must be equal
 
-MOST = 12  # axes that are tried
+MAX_AXES = 12  # axes that are tried
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ class EqualAxes:
 
 def groups(probe: Probe, axes: list[InputAxis], hints: list[int]) -> Iterator[EqualAxes]:
     """Yields the sizes that work for each axis, and for axes that have to change together."""
-    left = axes[:MOST]
+    left = axes[:MAX_AXES]
     while left:
         axis = left[0]
         together = (axis,) if _moves(probe, (axis,)) else _partners(probe, left)
@@ -184,10 +184,10 @@ def groups(probe: Probe, axes: list[InputAxis], hints: list[int]) -> Iterator[Eq
 
 def _without_role(axis: InputAxis) -> InputAxis:
     """Returns an axis that is no batch, as it is not free: it may be a sequence without one."""
-    return replace(axis, plain="axis 0") if axis.is_batch else axis
+    return replace(axis, short_name="axis 0") if axis.is_batch else axis
 
 
-def moved(shapes: Shapes, axes: Sequence[InputAxis], size: int) -> Shapes:
+def resized_shapes(shapes: Shapes, axes: Sequence[InputAxis], size: int) -> Shapes:
     """Returns shapes of inputs where some axes have another size."""
     places = {(axis.array, axis.place) for axis in axes}
     return tuple(
@@ -197,7 +197,7 @@ def moved(shapes: Shapes, axes: Sequence[InputAxis], size: int) -> Shapes:
 
 
 def _works(probe: Probe, axes: tuple[InputAxis, ...]) -> Callable[[int], bool | None]:
-    return lambda size: probe.works(moved(probe.inputs, axes, size))
+    return lambda size: probe.works(resized_shapes(probe.inputs, axes, size))
 
 
 def _moves(probe: Probe, axes: tuple[InputAxis, ...]) -> bool:
@@ -225,7 +225,7 @@ def _failure(probe: Probe, axes: tuple[InputAxis, ...], found: SizeInterval) -> 
     )
     for size in outside:
         if size > 0:
-            outcome = probe.outcome(moved(probe.inputs, axes, size))
+            outcome = probe.outcome(resized_shapes(probe.inputs, axes, size))
             if outcome.works is False:
                 return outcome
     return ProbeOutcome(True)
@@ -259,9 +259,9 @@ class InputRules:
         axes = [axis for group in groups for axis in group.axes]
         failure = next((one.failure for one in groups if one.failure.line), ProbeOutcome(True))
         if _is_tied(groups[0]):
-            return self._tied(groups, failure)
+            return self._equality_finding(groups, failure)
         rule = groups[0].range
-        names = [*dict.fromkeys(a.plain if a.is_batch else a.name for a in axes)]
+        names = [*dict.fromkeys(a.short_name if a.is_batch else a.name for a in axes)]
         words = listed(names)
         source = self._source(groups) if rule.high else None
         sides = len(axes) == 2 and axes[0].array == axes[1].array
@@ -284,20 +284,22 @@ class InputRules:
         for one in self.traced.parameters if self.traced else ():
             value = one.place.value
             sets = value in sizes and 2 * value > largest  # which is too large as it is
-            if sets and self.probe.works(*self._doubled(one, axes)):
+            if sets and self.probe.works(*self._doubling_change(one, axes)):
                 return one
         return None
 
-    def _doubled(
+    def _doubling_change(
         self, one: Parameter, axes: Sequence[InputAxis], left: Sequence[InputAxis] = ()
     ) -> tuple[Shapes, Edits]:
         """Returns the change to twice a parameter and axes, while others are left as they are."""
         assert self.traced is not None
         size = 2 * one.place.value
-        shapes, edits = self.traced.change(dict.fromkeys(self.traced.tied(one.symbol), size))
+        shapes, edits = self.traced.change(
+            dict.fromkeys(self.traced.tied_symbols(one.symbol), size)
+        )
         for axis in left:
-            shapes = moved(shapes, (axis,), axis.size)
-        return moved(shapes, axes, size), edits
+            shapes = resized_shapes(shapes, (axis,), axis.size)
+        return resized_shapes(shapes, axes, size), edits
 
     def _square(self, axes: list[InputAxis], source: Parameter) -> Finding | None:
         """Returns the finding that height has to be width, where an unused name is meant."""
@@ -306,7 +308,7 @@ class InputRules:
         unused = [one for one in self.traced.named if one not in self.traced.parameters]
         names = {one.name for one in unused if one.place.value == now}
         for axis, other in (axes, axes[::-1]) if names else ():
-            broken = self._doubled(source, [axis], [other])
+            broken = self._doubling_change(source, [axis], [other])
             failure = self.probe.outcome(*broken)
             if failure.works is not False:
                 continue
@@ -316,23 +318,23 @@ class InputRules:
                 return Finding("size", cures[0].edits[0].line, failure.layer, says, cures)
         return None
 
-    def _tied(self, groups: list[EqualAxes], failure: ProbeOutcome) -> Finding:
+    def _equality_finding(self, groups: list[EqualAxes], failure: ProbeOutcome) -> Finding:
         """Returns the finding about axes that have to be equal."""
-        cures = self._untied(groups[0]) if len(groups) == 1 else ()
+        cures = self._equality_cures(groups[0]) if len(groups) == 1 else ()
         pairs = [[axis.name for axis in group.axes] for group in groups]
         if cures:
             says = f"Works only while {' = '.join(pairs[0])}."
             return Finding("size", cures[0].edits[0].line, failure.layer, says, cures)
         rule = range_words(groups[0].range)
-        also = f", and {rule}" if rule != FREE else ""
+        also = f", and {rule}" if rule != ANY_SIZE else ""
         words = f"{'; '.join(map(listed, pairs))} must be equal{also}."
         return Finding("size", failure.line, failure.layer, f"{words[0].upper()}{words[1:]}")
 
-    def _untied(self, group: EqualAxes) -> tuple[Cure, ...]:
+    def _equality_cures(self, group: EqualAxes) -> tuple[Cure, ...]:
         """Returns the cure that puts the name of the right size where another one stands."""
         for axis in group.axes:
             for size in (axis.size + 1, 2 * axis.size):
-                broken = moved(self.probe.inputs, (axis,), size), ()
+                broken = resized_shapes(self.probe.inputs, (axis,), size), ()
                 failure = self.probe.outcome(*broken)
                 function = _function(self.tree, failure.call)
                 names = size_names(function) if function else []
@@ -349,7 +351,7 @@ class InputRules:
         shapes, sizes = self.probe.inputs, []
         for times, group in enumerate(groups, 1):
             sizes.append(group.axes[0].size + rule.step * times)
-            shapes = moved(shapes, group.axes, sizes[-1])
+            shapes = resized_shapes(shapes, group.axes, sizes[-1])
         fits = not rule.high or max(sizes) <= rule.high
         return f": {sizes[0]} × {sizes[1]} works" if fits and self.probe.works(shapes) else ""
 
@@ -389,20 +391,20 @@ def sizes(text: str, plain: SourceTrace, seconds: float = SECONDS) -> list[Findi
     deadline = time.process_time() + seconds
     found: list[Finding] = []
     try:
-        for some in _found(text, plain, deadline):
+        for some in _finding_groups(text, plain, deadline):
             found += some
     except OutOfTime:
         found.append(LATE_SIZES)
     return found
 
 
-def _found(text: str, plain: SourceTrace, deadline: float) -> Iterator[Iterable[Finding]]:
+def _finding_groups(text: str, plain: SourceTrace, deadline: float) -> Iterator[Iterable[Finding]]:
     probe = Probe(text, plain, deadline)
-    run = recorded(plain.recorder, probe.model, probe.args, probe.named)
+    run = run_or_none(plain.recorder, probe.model, probe.args, probe.named)
     if run is None or (len(run.layers) < 2 and not isinstance(probe.model, SourceModule)):
         return  # a single layer says it itself
     axes = [*groups(probe, input_axes(probe, run, plain.tree), _numbers(plain.tree))]
-    traced, in_time = _traced(text, plain, deadline)
+    traced, in_time = _traced_sizes(text, plain, deadline)
     yield InputRules(probe, plain.tree, traced).findings(axes)
     if not in_time:
         raise OutOfTime
@@ -418,7 +420,9 @@ def _numbers(tree: ast.AST) -> list[int]:
     return sorted(n for n in values if type(n) is int and 1 < n <= LARGEST)
 
 
-def _traced(text: str, plain: SourceTrace, deadline: float) -> tuple[TracedSizes | None, bool]:
+def _traced_sizes(
+    text: str, plain: SourceTrace, deadline: float
+) -> tuple[TracedSizes | None, bool]:
     """Returns a reading with symbols, if there is one, and whether the time was enough for it."""
     now = time.process_time()
     end = now + SYMBOLS * (deadline - now)

@@ -16,7 +16,7 @@ from ncd.systems.language_models.model_parts import Rotary, tanh_gelu
 
 # --- The fields of a ``config.json``, each checked when it is read
 
-MOST = 10**8  # the largest number of words, features or positions
+MAX_FIELD_VALUE = 10**8  # the largest number of words, features or positions
 LAYERS = 256  # at most: each is a part of the term
 
 
@@ -26,7 +26,7 @@ class Fields:
 
     Args:
         values: The fields by their names.
-        seen: The names of those that were read.
+        read_names: The names of those that were read.
 
     Source: ``PretrainedConfig`` of the library ``transformers``, which writes these files.
 
@@ -35,19 +35,19 @@ class Fields:
     """
 
     values: Mapping[str, Any]
-    seen: set[str] = field(default_factory=set, compare=False, repr=False)
+    read_names: set[str] = field(default_factory=set, compare=False, repr=False)
 
     def get(self, *names: str) -> Any:
         """Returns the first of these fields that has a value; None if none has."""
         name = self.name_of(*names)
-        self.seen.add(name)
+        self.read_names.add(name)
         return self.values.get(name)
 
     def name_of(self, *names: str) -> str:
         """Returns the first of these names whose field has a value, or the first of all."""
         return next((name for name in names if self.values.get(name) is not None), names[0])
 
-    def whole(self, *names: str, default: int | None = None, most: int = MOST) -> int:
+    def integer(self, *names: str, default: int | None = None, most: int = MAX_FIELD_VALUE) -> int:
         """Returns a whole number from 1.
 
         Args:
@@ -71,20 +71,20 @@ class Fields:
             )
         return value
 
-    def same(self, name: str, value: int) -> None:
+    def check_consistent(self, name: str, value: int) -> None:
         """Raises SizeError if a field differs from an earlier value."""
-        if self.whole(name, default=value) != value:
+        if self.integer(name, default=value) != value:
             fact = f"{name} is {self.get(name)}, but another field says {value}"
             raise SizeError(fact, where="config.json", cure=f'"{name}": {value}')
 
-    def fixed(self, name: str, value: object) -> None:
+    def check_supported(self, name: str, value: object) -> None:
         """Raises SizeError if a field has another value than the one that is read here."""
         given = self.get(name)
         if given is not None and given != value:
             fact = f"{name} is {short_repr(given)}, but only {value} is read here"
             raise SizeError(fact, where="config.json", cure=f'"{name}": {value}')
 
-    def wholes(self, name: str, default: Sequence[int], most: int = MOST) -> list[int]:
+    def integers(self, name: str, default: Sequence[int], most: int = MAX_FIELD_VALUE) -> list[int]:
         """Returns as many whole numbers as the default has.
 
         Raises:
@@ -160,7 +160,7 @@ class Fields:
         if self.get(*names) is None and features % heads:
             fact = f"{heads} heads do not divide {features} features"
             raise SizeError(fact, where="config.json", cure=f"{features // heads * heads} features")
-        return self.whole(*names, default=features // heads)
+        return self.integer(*names, default=features // heads)
 
     def groups(self, heads: int, *names: str) -> tuple[int, int]:
         """Returns the heads of keys and values, and the queries for each.
@@ -168,7 +168,7 @@ class Fields:
         Raises:
             SizeError: If the first do not divide the heads.
         """
-        groups = self.whole(*names, default=heads)
+        groups = self.integer(*names, default=heads)
         if heads % groups:
             raise SizeError(
                 f"{groups} heads of keys do not divide {heads} heads of queries",
@@ -184,7 +184,7 @@ def _missing(name: str) -> NCDError:
 
 # --- A published model: its sizes, and the function from sizes to its term
 
-SHORT = 16  # positions of a text, to begin with
+OPENING_POSITIONS = 16  # positions of a text, to begin with
 MEANINGS: Mapping[str, str] = {
     "a": "features of the compressed queries",
     "b": "features of a rotary key",
@@ -207,7 +207,7 @@ MEANINGS: Mapping[str, str] = {
     "x": "hidden features of the shared expert",
     "z": "groups of experts",
 }
-SMALL: Mapping[str, int] = {
+SMALL_SIZES: Mapping[str, int] = {
     **{"n": 2, "t": 12, "m": 64, "g": 2, "q": 2, "h": 4, "k": 16, "d": 128, "v": 256},
     **{"l": 2, "x": 4, "y": 10, "o": 16},
     **{"e": 4, "c": 2, "u": 64, "s": 2, "a": 24, "b": 8, "w": 16, "f": 32},
@@ -230,7 +230,7 @@ class PublishedModel:
         meanings: What a letter means here, where it is something else than usual.
         cached: The names of the ops whose results a text that is written keeps.
         notes: What of the configuration is left out, a sentence each.
-        small: Sizes that are small enough to run, where they are others than usual.
+        small_sizes: Sizes that are small enough to run, where they are others than usual.
         multiples: The numbers of which sizes are multiples.
     """
 
@@ -243,12 +243,12 @@ class PublishedModel:
     meanings: Mapping[str, str] = field(default_factory=dict)
     cached: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    small: Mapping[str, int] = field(default_factory=dict)
+    small_sizes: Mapping[str, int] = field(default_factory=dict)
     multiples: Mapping[str, int] = field(default_factory=dict)
 
     def entry(self, name: str, text: str = "") -> Entry:
         """Returns the entry of a page that opens at the published sizes."""
-        usual = {**SMALL, **self.small}
+        usual = {**SMALL_SIZES, **self.small_sizes}
         small = {key: min(usual.get(key, n), n) for key, n in self.sizes.items()}
         presets = (
             Preset("published", dict(self.sizes), self.source, "Published"),
@@ -284,7 +284,7 @@ class PublishedModel:
 # --- The functions of feed-forwards, by the names that configurations give them
 
 TANH = ("gelu_new", "gelu_pytorch_tanh", "gelu_fast")  # three names of one function
-KNOWN = ("gelu", "quick_gelu", "relu", "relu2", "silu", "swish", "tanh", *TANH)
+ACTIVATION_NAMES = ("gelu", "quick_gelu", "relu", "relu2", "silu", "swish", "tanh", *TANH)
 
 
 def activation(fields: Fields, *names: str, default: str) -> Term:
@@ -293,11 +293,11 @@ def activation(fields: Fields, *names: str, default: str) -> Term:
     Raises:
         UnknownNameError: For one that is not known here.
     """
-    return named_activation(fields.choice(*names, default=default, known=KNOWN))
+    return named_activation(fields.choice(*names, default=default, known=ACTIVATION_NAMES))
 
 
 def named_activation(name: str) -> Term:
-    """Returns the function of one of the ``KNOWN`` names."""
+    """Returns the function of one of the ``ACTIVATION_NAMES`` names."""
     if name == "relu2":
         return Map("() -> ()", "max($1, 0) ** 2", "ReLU²")
     if name == "quick_gelu":
@@ -307,7 +307,7 @@ def named_activation(name: str) -> Term:
 
 # --- The angles of rotary positions, from the fields of a configuration
 
-UNSTRETCHED = ("default", "mrope", "dynamic", "longrope", "su")  # all alike in a short text
+UNSTRETCHED_KINDS = ("default", "mrope", "dynamic", "longrope", "su")  # all alike in a short text
 
 
 def rotary(fields: Fields, base: float = 10000, of: str = "") -> Rotary:
@@ -321,10 +321,10 @@ def rotary(fields: Fields, base: float = 10000, of: str = "") -> Rotary:
     base = inner.number(
         "rope_theta", default=fields.number("rope_theta", "rotary_emb_base", default=base)
     )
-    known = ("linear", "llama3", "yarn", *UNSTRETCHED)
+    known = ("linear", "llama3", "yarn", *UNSTRETCHED_KINDS)
     kind = inner.choice("rope_type", "type", default="default", known=known)
     factor = inner.number("factor", default=1)
-    positions = inner.whole("original_max_position_embeddings", default=8192)
+    positions = inner.integer("original_max_position_embeddings", default=8192)
     if kind == "linear":
         return Rotary.interpolated(base, factor)
     if kind == "llama3":
@@ -335,7 +335,7 @@ def rotary(fields: Fields, base: float = 10000, of: str = "") -> Rotary:
         by = magnitude(inner, factor)
         fast, slow = inner.number("beta_fast", default=32), inner.number("beta_slow", default=1)
         return Rotary.yarn(base, factor, positions, fast, slow, by, inner.flag("truncate", True))
-    return Rotary.plain(base)
+    return Rotary.from_base(base)
 
 
 def magnitude(inner: Fields, factor: float) -> float:

@@ -88,11 +88,11 @@ def read_config(text: str) -> PublishedModel:
     if kind not in READERS and isinstance(inner, dict):  # a model of pictures and text, or sounds
         kind = str(inner.get("model_type", kind)).removesuffix("_text")
     if kind not in READERS:
-        raise _unknown(kind, values)
+        raise _unknown_type_error(kind, values)
     return READERS[kind](Fields(values), kind)
 
 
-def _unknown(kind: str, values: Mapping[str, Any]) -> NCDError:
+def _unknown_type_error(kind: str, values: Mapping[str, Any]) -> NCDError:
     """Returns the error for a type that is not known: the nearest one, and what that leaves out."""
     fact = f"model_type {short_repr(kind)} is not read here"
     found = [(name, left) for name in READERS if (left := _left_out(name, values)) is not None]
@@ -112,8 +112,8 @@ def _left_out(name: str, values: Mapping[str, Any]) -> list[str] | None:
         READERS[name](fields, name)
     except NCDError:
         return None
-    left = [key for key in values if key not in fields.seen and not ASIDE.search(key)]
-    known = [key for key in fields.seen.intersection(values) if values[key] is not None]
+    left = [key for key in values if key not in fields.read_names and not ASIDE.search(key)]
+    known = [key for key in fields.read_names.intersection(values) if values[key] is not None]
     few = len(known) < max(LEAST, len(left))  # of a type that has all sizes by default
     return None if few or "vocab_size" in left else left  # a model of words is none of pictures
 

@@ -9,8 +9,15 @@ from typing import Any
 
 from ncd.errors import ParseError
 from ncd.language.terms import Term
-from ncd.read.configs.config_fields import LAYERS, SHORT, Fields, PublishedModel, activation, rotary
-from ncd.read.configs.decoder_family import GLOBAL, Family, Of, When, layers
+from ncd.read.configs.config_fields import (
+    LAYERS,
+    OPENING_POSITIONS,
+    Fields,
+    PublishedModel,
+    activation,
+    rotary,
+)
+from ncd.read.configs.decoder_family import GLOBAL, Family, FieldChoice, FieldValue, layers
 from ncd.read.configs.decoder_table import DENSE, SPARSE
 from ncd.read.configs.latent_and_state_configs import rank
 from ncd.systems.language_models.decoder import DecoderDesign, Heads, Norm, decoder
@@ -28,8 +35,8 @@ HEAD = ("head_dim", "kv_channels")
 EPS = ("rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon", "norm_epsilon", "norm_eps")
 ACTIVATION = ("hidden_act", "hidden_activation", "activation_function", "activation")
 EXPERTS = ("num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts")
-CHOSEN = ("num_experts_per_tok", "moe_top_k")
-SHARED = ("shared_expert_intermediate_size", "shared_intermediate_size")
+CHOSEN_EXPERTS = ("num_experts_per_tok", "moe_top_k")
+SHARED_EXPERT_WIDTH = ("shared_expert_intermediate_size", "shared_intermediate_size")
 INNER = ("text_config", "attn_config", "ffn_config")  # fields that hold further ones
 MEANINGS = {
     "b": "features of a head that turn with the position",
@@ -48,11 +55,11 @@ def read_decoder(fields: Fields, kind: str) -> PublishedModel:
         ParseError: For a field that is missing.
     """
     family = FAMILIES[kind]
-    fields = _normalised(fields, family)
+    fields = _normalised_fields(fields, family)
     choices = {name: _value(fields, value) for name, value in family.choices.items()}
     sizes = _sizes(fields, choices)
     design = _design(fields, choices, sizes)
-    used = {key: n for key, n in sizes.items() if key not in _unused(design, sizes)}
+    used = {key: n for key, n in sizes.items() if key not in _unused_sizes(design, sizes)}
     return PublishedModel(
         family.title,
         family.source,
@@ -66,7 +73,7 @@ def read_decoder(fields: Fields, kind: str) -> PublishedModel:
     )
 
 
-def _normalised(fields: Fields, family: Family) -> Fields:
+def _normalised_fields(fields: Fields, family: Family) -> Fields:
     """Returns the fields with those of inner ones, usual ones, and the family's own spelling."""
     values = {key: value for key, value in fields.values.items() if value is not None}
     for name in INNER:
@@ -74,62 +81,64 @@ def _normalised(fields: Fields, family: Family) -> Fields:
         own = FEATURES if any(each in values for each in FEATURES) else ()
         inner = inner if isinstance(inner, Mapping) else {}
         values = {**{key: inner[key] for key in inner if key not in own}, **values}
-    values = {**family.usual, **values}
+    values = {**family.defaults, **values}
     if family.rewrite:
         values |= family.rewrite(values)
-    made = Fields(values, fields.seen)
-    for name, value in family.fixed.items():
-        made.fixed(name, value)
+    made = Fields(values, fields.read_names)
+    for name, value in family.fixed_fields.items():
+        made.check_supported(name, value)
     return made
 
 
 def _value(fields: Fields, choice: Any) -> Any:
     """Returns a choice; that of a field is read from it."""
-    if isinstance(choice, When):
+    if isinstance(choice, FieldChoice):
         return choice.value if fields.get(choice.name) else ""
-    if not isinstance(choice, Of):
+    if not isinstance(choice, FieldValue):
         return choice
-    if choice.made:
+    if choice.is_rewritten:
         return fields.get(choice.name)
-    if isinstance(choice.usual, bool):
-        return fields.flag(choice.name, choice.usual)
-    if fields.get(choice.name) in (None, 0) and not choice.usual:
-        return choice.usual
-    return fields.number(choice.name, default=choice.usual)
+    if isinstance(choice.default_value, bool):
+        return fields.flag(choice.name, choice.default_value)
+    if fields.get(choice.name) in (None, 0) and not choice.default_value:
+        return choice.default_value
+    return fields.number(choice.name, default=choice.default_value)
 
 
 def _sizes(fields: Fields, choices: Mapping[str, Any]) -> dict[str, int]:
     """Returns all sizes by their letters."""
-    heads, m = fields.whole(*HEADS), fields.whole(*FEATURES)
+    heads, m = fields.integer(*HEADS), fields.integer(*FEATURES)
     g, q = fields.groups(heads, *GROUPS)
-    u = fields.whole(*POSITIONS, default=2048)
+    u = fields.integer(*POSITIONS, default=2048)
     k = fields.heads(m, heads, *HEAD)
     sizes = {
-        "n": fields.whole(*DEPTH, most=LAYERS),
-        "t": min(SHORT, u),
-        **{"m": m, "g": g, "q": q, "k": k, "b": _turned(fields, choices, k)},
-        "d": fields.whole(*HIDDEN, default=4 * m) if choices.get("wide") else fields.whole(*HIDDEN),
+        "n": fields.integer(*DEPTH, most=LAYERS),
+        "t": min(OPENING_POSITIONS, u),
+        **{"m": m, "g": g, "q": q, "k": k, "b": _rotary_feature_count(fields, choices, k)},
+        "d": fields.integer(*HIDDEN, default=4 * m)
+        if choices.get("wide")
+        else fields.integer(*HIDDEN),
     }
     if "router" in choices:
-        inner = fields.whole("moe_intermediate_size", default=sizes["d"])
-        shared = fields.whole("n_shared_experts", default=1) * inner
-        sizes |= {"f": inner, "x": fields.whole(*SHARED, default=shared)}
-        sizes |= {"e": fields.whole(*EXPERTS), "c": fields.whole(*CHOSEN)}
+        inner = fields.integer("moe_intermediate_size", default=sizes["d"])
+        shared = fields.integer("n_shared_experts", default=1) * inner
+        sizes |= {"f": inner, "x": fields.integer(*SHARED_EXPERT_WIDTH, default=shared)}
+        sizes |= {"e": fields.integer(*EXPERTS), "c": fields.integer(*CHOSEN_EXPERTS)}
     if "mixer" in choices:
-        sizes |= {"i": m * fields.whole("mamba_expand", default=2)}
+        sizes |= {"i": m * fields.integer("mamba_expand", default=2)}
         sizes |= {
-            "s": fields.whole("mamba_d_state", default=16),
+            "s": fields.integer("mamba_d_state", default=16),
             "r": rank(fields, "mamba_dt_rank", m),
         }
     skipped = choices.get("positions") or 0
-    return {**sizes, "u": u + skipped, "v": fields.whole("vocab_size")}
+    return {**sizes, "u": u + skipped, "v": fields.integer("vocab_size")}
 
 
-def _turned(fields: Fields, choices: Mapping[str, Any], k: int) -> int:
+def _rotary_feature_count(fields: Fields, choices: Mapping[str, Any], k: int) -> int:
     """Returns how many features of a head turn with the position: all, a share, or a number."""
     usual = choices.get("turn", 1.0)
     if isinstance(usual, int):
-        return fields.whole("rotary_dim", default=min(usual, k), most=k) if usual else 0
+        return fields.integer("rotary_dim", default=min(usual, k), most=k) if usual else 0
     inner = fields.inner("rope_parameters", "rope_scaling")
     share = inner.number(
         "partial_rotary_factor",
@@ -188,7 +197,7 @@ def _mixer(fields: Fields, choices: Mapping[str, Any], sizes: Mapping[str, int])
     """Returns what layers with a state have in the place of attention."""
     if "mixer" not in choices:
         return None
-    w, bias = fields.whole("mamba_d_conv", default=4), fields.flag("mamba_proj_bias")
+    w, bias = fields.integer("mamba_d_conv", default=4), fields.flag("mamba_proj_bias")
     return mamba_block(sizes["i"], w, bias, "i", fields.number(*EPS, default=choices["eps"]))
 
 
@@ -199,7 +208,7 @@ def _router(fields: Fields, choices: Mapping[str, Any]) -> Term | None:
         return None
     if kind == "sigmoid":
         factor = fields.number("routed_scaling_factor", default=1)
-        grouped = fields.whole("n_group", default=1) > 1
+        grouped = fields.integer("n_group", default=1) > 1
         if grouped:
             fact = "its experts are chosen in groups, which is read of DeepSeek alone"
             raise ParseError(fact, where="config.json", cure='"n_group": 1')
@@ -214,10 +223,10 @@ def _router(fields: Fields, choices: Mapping[str, Any]) -> Term | None:
 def _dense(fields: Fields, choices: Mapping[str, Any]) -> int:
     """Returns how many of the first layers have no experts."""
     name = choices.get("dense")
-    return fields.whole(name, default=1) if name and fields.get(name) != 0 else 0
+    return fields.integer(name, default=1) if name and fields.get(name) != 0 else 0
 
 
-def _unused(design: DecoderDesign, sizes: Mapping[str, int]) -> set[str]:
+def _unused_sizes(design: DecoderDesign, sizes: Mapping[str, int]) -> set[str]:
     """Returns the letters of sizes that the model does not have."""
     plain = design.router is None or design.dense or not all(x.experts for x in design.round)
     used = {"d"} if plain else {design.inner}

@@ -1,7 +1,8 @@
 """The fields of decoders as families spell them, and the layers that they give.
 
 A row is read by ``decoder_config.py``. Choices are those of ``Design`` and ``Heads`` in
-``ncd/systems/language_models/``; an :class:`Of` takes its value from a field of the configuration.
+``ncd/systems/language_models/``; an :class:`FieldValue` takes its value from a field of the
+configuration.
 """
 
 from __future__ import annotations
@@ -19,19 +20,19 @@ Values = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Of:
+class FieldValue:
     """The value of a field of the configuration, or a usual one where it has none.
 
-    One that a family's own spelling gives is ``made``: it is taken as it is.
+    One that a family's own spelling gives is ``is_rewritten``: it is taken as it is.
     """
 
     name: str
-    usual: bool | float = False
-    made: bool = False
+    default_value: bool | float = False
+    is_rewritten: bool = False
 
 
 @dataclass(frozen=True)
-class When:
+class FieldChoice:
     """A choice that is made where a field of the configuration is true, or a number."""
 
     name: str
@@ -46,17 +47,17 @@ class Family:
         title: The name of the models.
         source: Their paper or report.
         choices: Their differences from Llama.
-        usual: Fields that a configuration may leave out, with their values.
+        defaults: Fields that a configuration may leave out, with their values.
         rewrite: From the fields of a configuration to further ones, or to others.
-        fixed: Fields that have one value alone here.
+        fixed_fields: Fields that have one value alone here.
     """
 
     title: str
     source: str
     choices: Values = field(default_factory=dict)
-    usual: Values = field(default_factory=dict)
+    defaults: Values = field(default_factory=dict)
     rewrite: Callable[[Values], Values] | None = None
-    fixed: Values = field(default_factory=dict)
+    fixed_fields: Values = field(default_factory=dict)
 
 
 def qwen(values: Values) -> Values:
@@ -145,11 +146,14 @@ def sparse(values: Values) -> Values:
 
 def jamba(values: Values) -> Values:
     """Jamba has attention in one layer of a round, and experts in one of another."""
-    attention, experts = _every(values, "attn_layer", 8, 4), _every(values, "expert_layer", 2, 1)
+    attention, experts = (
+        _periodic_layers(values, "attn_layer", 8, 4),
+        _periodic_layers(values, "expert_layer", 2, 1),
+    )
     return {"states in": [not each for each in attention], "experts in": experts}
 
 
-def _every(values: Values, name: str, usual: int, place: int) -> list[bool]:
+def _periodic_layers(values: Values, name: str, usual: int, place: int) -> list[bool]:
     """Returns for each layer whether it has a place in its round; nothing for other values."""
     n, step = values.get("num_hidden_layers", 32), values.get(f"{name}_period", usual)
     at = values.get(f"{name}_offset", place)
@@ -172,17 +176,17 @@ def modern(values: Values) -> Values:
 
 
 LAYER: Values = {"norm": "layer"}
-BIASED: Values = {"bias": True, "out_bias": True, "mlp_bias": True}
+ALL_BIASES: Values = {"bias": True, "out_bias": True, "mlp_bias": True}
 PLAIN_FORWARD: Values = {"gated": False, "activation": "gelu_new"}
 BY_FIELD: Values = {
-    "bias": Of("attention_bias"),
-    "out_bias": Of("attention_bias"),
-    "mlp_bias": Of("mlp_bias"),
+    "bias": FieldValue("attention_bias"),
+    "out_bias": FieldValue("attention_bias"),
+    "mlp_bias": FieldValue("mlp_bias"),
 }
 AFTER_QWEN: Values = {"windows": "use_sliding_window"}
 GPT: Values = {
     **LAYER,
-    **BIASED,
+    **ALL_BIASES,
     **PLAIN_FORWARD,
     "tied": True,
     "turn": 0,
@@ -190,23 +194,38 @@ GPT: Values = {
     "wide": True,
 }
 GEMMA: Values = {"activation": "gelu_pytorch_tanh", "tied": True, "grown": 0, "eps": 1e-6}
-AROUND: Values = {"norms": "around", "scale": Of("query_pre_attn_scalar", 256)}
-GEMMA_3: Values = {**GEMMA, **AROUND, "qk_norm": "head", "windows": 6, "theta": 1e6, "local": 1e4}
+NORMS_AROUND: Values = {"norms": "around", "scale": FieldValue("query_pre_attn_scalar", 256)}
+GEMMA_3: Values = {
+    **GEMMA,
+    **NORMS_AROUND,
+    "qk_norm": "head",
+    "windows": 6,
+    "theta": 1e6,
+    "local": 1e4,
+}
 GRANITE: Values = {
     **BY_FIELD,
-    **{"grown": Of("embedding_multiplier", 1.0), "part_scale": Of("residual_multiplier", 1.0)},
-    **{"scale": Of("scores", 1.0), "word_scale": Of("words", 1.0)},
+    **{
+        "grown": FieldValue("embedding_multiplier", 1.0),
+        "part_scale": FieldValue("residual_multiplier", 1.0),
+    },
+    **{"scale": FieldValue("scores", 1.0), "word_scale": FieldValue("words", 1.0)},
 }
 COHERE: Values = {
     **{"norm": "unbiased", "parallel": 1, "adjacent": True, "tied": True, "eps": 1e-5},
-    **{"bias": Of("attention_bias"), "out_bias": Of("attention_bias")},
-    "word_scale": Of("logit_scale", 0.0625),
+    **{"bias": FieldValue("attention_bias"), "out_bias": FieldValue("attention_bias")},
+    "word_scale": FieldValue("logit_scale", 0.0625),
 }
 DEEPSEEK_MOE: Values = {
-    **{"router": "sigmoid", "shared": "plain", "bias": Of("attention_bias")},
+    **{"router": "sigmoid", "shared": "plain", "bias": FieldValue("attention_bias")},
     "dense": "first_k_dense_replace",
 }
-GLM: Values = {"adjacent": True, "turn": 0.5, "bias": Of("attention_bias", True), "eps": 1.5625e-7}
+GLM: Values = {
+    "adjacent": True,
+    "turn": 0.5,
+    "bias": FieldValue("attention_bias", True),
+    "eps": 1.5625e-7,
+}
 QWEN_2, QWEN_3 = "Yang et al. 2024, Qwen2", "Yang et al. 2025, Qwen3"
 
 
@@ -228,42 +247,44 @@ def layers(
     ...     DecoderLayer(near=True), DecoderLayer(near=True), DecoderLayer())
     True
     """
-    near = _near(fields, choices.get("windows", ""), n)
-    window = fields.whole("sliding_window") if any(near) else 0
+    near = _windowed_layers(fields, choices.get("windows", ""), n)
+    window = fields.integer("sliding_window") if any(near) else 0
     turned = fields.get("no_rope_layers")
     experts, states = fields.get("experts in"), fields.get("states in")
     kinds = [
         DecoderLayer(
-            near=near[i],
-            turned=near[i] if choices.get("turns") == "windows" else bool(_at(turned, i)),
-            experts=bool(_at(experts, i)),
-            state=bool(states) and bool(_at(states, i)),
+            has_window=near[i],
+            uses_rotary=near[i]
+            if choices.get("turns") == "windows"
+            else bool(_layer_value(turned, i)),
+            experts=bool(_layer_value(experts, i)),
+            state=bool(states) and bool(_layer_value(states, i)),
         )
         for i in range(n)
     ]
     if choices.get("bare"):  # whose first layer has no norm before its attention
-        return replace(kinds[0], normed=False), _round(kinds[1:] or kinds), window
+        return replace(kinds[0], attention_norm=False), _round(kinds[1:] or kinds), window
     return None, _round(kinds), window
 
 
-def _at(values: Any, place: int) -> Any:
+def _layer_value(values: Any, place: int) -> Any:
     """Returns the value of a layer; 1 where the list does not reach."""
     return values[place] if isinstance(values, list) and place < len(values) else 1
 
 
-def _near(fields: Fields, windows: str | int, n: int) -> list[bool]:
+def _windowed_layers(fields: Fields, windows: str | int, n: int) -> list[bool]:
     """Returns for each layer whether it sees a window only."""
     kinds = fields.get("layer_types")
     if windows == "" or fields.get("sliding_window") is None:
         return [False] * n
     if isinstance(kinds, list):
-        return [_at(kinds, i) == LOCAL for i in range(n)]
+        return [_layer_value(kinds, i) == LOCAL for i in range(n)]
     if windows == "all":
         return [True] * n
     if isinstance(windows, int):
-        every = fields.whole(*PATTERN, default=windows, most=LAYERS)
+        every = fields.integer(*PATTERN, default=windows, most=LAYERS)
         return [(i + 1) % every != 0 for i in range(n)]
-    first = fields.whole("max_window_layers", default=1) if fields.get("max_window_layers") else 0
+    first = fields.integer("max_window_layers", default=1) if fields.get("max_window_layers") else 0
     return [fields.flag(windows) and i >= first for i in range(n)]
 
 

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 from ncd.read.configs.decoder_family import (
     AFTER_QWEN,
-    AROUND,
-    BIASED,
+    ALL_BIASES,
     BY_FIELD,
     COHERE,
     DEEPSEEK_MOE,
@@ -17,12 +16,13 @@ from ncd.read.configs.decoder_family import (
     GPT,
     GRANITE,
     LAYER,
+    NORMS_AROUND,
     PLAIN_FORWARD,
     QWEN_2,
     QWEN_3,
     Family,
-    Of,
-    When,
+    FieldChoice,
+    FieldValue,
     baichuan,
     bigcode,
     exaone,
@@ -46,20 +46,28 @@ DENSE: Mapping[str, Family] = {
     "ministral": Family("Ministral", "Mistral AI 2024, Ministral", {"windows": "all"}),
     "yi": Family("Yi", "01.AI 2024, Yi"),
     "internlm": Family(
-        "InternLM", "InternLM 2023", {"bias": Of("bias", True), "out_bias": Of("bias", True)}
+        "InternLM",
+        "InternLM 2023",
+        {"bias": FieldValue("bias", True), "out_bias": FieldValue("bias", True)},
     ),
     "internlm2": Family(
-        "InternLM2", "Cai et al. 2024, InternLM2", {"bias": Of("bias"), "out_bias": Of("bias")}
+        "InternLM2",
+        "Cai et al. 2024, InternLM2",
+        {"bias": FieldValue("bias"), "out_bias": FieldValue("bias")},
     ),
     "internlm3": Family(
         "InternLM3",
         "Cai et al. 2024, InternLM2",
-        {"bias": Of("qkv_bias"), "out_bias": Of("bias"), "mlp_bias": Of("bias")},
+        {
+            "bias": FieldValue("qkv_bias"),
+            "out_bias": FieldValue("bias"),
+            "mlp_bias": FieldValue("bias"),
+        },
     ),
     "baichuan": Family(
         "Baichuan",
         "Yang et al. 2023, Baichuan 2",
-        {"distances": When("falls", "after")},
+        {"distances": FieldChoice("falls", "after")},
         {},
         baichuan,
     ),
@@ -74,8 +82,13 @@ DENSE: Mapping[str, Family] = {
         "Gemma 2",
         "Gemma Team 2024, Gemma 2",
         {
-            **{**GEMMA, **AROUND, "windows": 2, "cap": Of("attn_logit_softcapping", 50.0)},
-            "word_cap": Of("final_logit_softcapping", 30.0),
+            **{
+                **GEMMA,
+                **NORMS_AROUND,
+                "windows": 2,
+                "cap": FieldValue("attn_logit_softcapping", 50.0),
+            },
+            "word_cap": FieldValue("final_logit_softcapping", 30.0),
         },
         {"sliding_window": 4096},
     ),
@@ -85,9 +98,9 @@ DENSE: Mapping[str, Family] = {
         "VaultGemma",
         "VaultGemma Team 2025",
         {
-            **{**GEMMA, "scale": Of("query_pre_attn_scalar", 256), "windows": 2},
-            "cap": Of("attn_logit_softcapping", 50.0),
-            "word_cap": Of("final_logit_softcapping", 30.0),
+            **{**GEMMA, "scale": FieldValue("query_pre_attn_scalar", 256), "windows": 2},
+            "cap": FieldValue("attn_logit_softcapping", 50.0),
+            "word_cap": FieldValue("final_logit_softcapping", 30.0),
         },
         {"sliding_window": 4096},
     ),
@@ -95,7 +108,7 @@ DENSE: Mapping[str, Family] = {
         "Phi",
         "Li et al. 2023, Phi-1.5",
         {
-            **{**LAYER, **BIASED, **PLAIN_FORWARD, "parallel": 1, "turn": 0.5},
+            **{**LAYER, **ALL_BIASES, **PLAIN_FORWARD, "parallel": 1, "turn": 0.5},
             **{"head_bias": True, "eps": 1e-5},
         },
     ),
@@ -106,8 +119,12 @@ DENSE: Mapping[str, Family] = {
         "StableLM",
         "Bellagente et al. 2024, Stable LM 2",
         {
-            **{**LAYER, "bias": Of("use_qkv_bias"), "parallel": Of("norms beside", 0, made=True)},
-            **{"turn": 0.25, "qk_norm": When("qk_layernorm", "each"), "eps": 1e-5},
+            **{
+                **LAYER,
+                "bias": FieldValue("use_qkv_bias"),
+                "parallel": FieldValue("norms beside", 0, is_rewritten=True),
+            },
+            **{"turn": 0.25, "qk_norm": FieldChoice("qk_layernorm", "each"), "eps": 1e-5},
         },
         {},
         stablelm,
@@ -116,8 +133,8 @@ DENSE: Mapping[str, Family] = {
         "OLMo",
         "Groeneveld et al. 2024, OLMo",
         {
-            **{"norm": "plain", "most": Of("clip_qkv", 0.0), "eps": 1e-5},
-            **{"bias": Of("attention_bias"), "out_bias": Of("attention_bias")},
+            **{"norm": "plain", "most": FieldValue("clip_qkv", 0.0), "eps": 1e-5},
+            **{"bias": FieldValue("attention_bias"), "out_bias": FieldValue("attention_bias")},
         },
     ),
     "olmo2": Family(
@@ -136,10 +153,14 @@ DENSE: Mapping[str, Family] = {
         "Almazrouei et al. 2023, Falcon",
         {
             **{**LAYER, "gated": False, "activation": "gelu", "tied": True, "eps": 1e-5},
-            **{"bias": Of("bias"), "out_bias": Of("bias"), "mlp_bias": Of("bias")},
             **{
-                "parallel": Of("norms beside", 1, made=True),
-                "distances": When("alibi", "before"),
+                "bias": FieldValue("bias"),
+                "out_bias": FieldValue("bias"),
+                "mlp_bias": FieldValue("bias"),
+            },
+            **{
+                "parallel": FieldValue("norms beside", 1, is_rewritten=True),
+                "distances": FieldChoice("alibi", "before"),
                 "wide": True,
             },
         },
@@ -151,8 +172,11 @@ DENSE: Mapping[str, Family] = {
         "Black et al. 2022, GPT-NeoX",
         {
             **{**LAYER, "gated": False, "activation": "gelu", "mlp_bias": True, "turn": 0.25},
-            **{"bias": Of("attention_bias", True), "out_bias": Of("attention_bias", True)},
-            **{"parallel": Of("norms beside", 2, made=True), "eps": 1e-5},
+            **{
+                "bias": FieldValue("attention_bias", True),
+                "out_bias": FieldValue("attention_bias", True),
+            },
+            **{"parallel": FieldValue("norms beside", 2, is_rewritten=True), "eps": 1e-5},
         },
         {},
         neox,
@@ -197,7 +221,7 @@ DENSE: Mapping[str, Family] = {
         "BLOOM",
         "BigScience 2022, BLOOM",
         {
-            **{**LAYER, **BIASED, **PLAIN_FORWARD, "tied": True, "turn": 0, "eps": 1e-5},
+            **{**LAYER, **ALL_BIASES, **PLAIN_FORWARD, "tied": True, "turn": 0, "eps": 1e-5},
             **{"distances": "after", "first_norm": True, "wide": True},
         },
     ),
@@ -206,7 +230,7 @@ DENSE: Mapping[str, Family] = {
         "MosaicML 2023, MPT",
         {
             **{"norm": "unbiased", "gated": False, "activation": "gelu", "tied": True},
-            **{"distances": "after", "turn": 0, "most": Of("clip_qkv", 0.0), "eps": 1e-5},
+            **{"distances": "after", "turn": 0, "most": FieldValue("clip_qkv", 0.0), "eps": 1e-5},
             "wide": True,
         },
     ),
@@ -215,8 +239,8 @@ DENSE: Mapping[str, Family] = {
         "Lozhkov et al. 2024, StarCoder 2",
         {
             **{**LAYER, "gated": False, "activation": "gelu_pytorch_tanh", "tied": True},
-            **{"bias": Of("use_bias", True), "out_bias": Of("use_bias", True)},
-            **{"mlp_bias": Of("use_bias", True), "windows": "all", "eps": 1e-5},
+            **{"bias": FieldValue("use_bias", True), "out_bias": FieldValue("use_bias", True)},
+            **{"mlp_bias": FieldValue("use_bias", True), "windows": "all", "eps": 1e-5},
         },
     ),
     "granite": Family("Granite", "IBM 2024, Granite", GRANITE, {}, granite),
@@ -230,7 +254,7 @@ DENSE: Mapping[str, Family] = {
     "cohere": Family(
         "Cohere",
         "Cohere 2024, Command R",
-        {**COHERE, "qk_norm": When("use_qk_norm", "each")},
+        {**COHERE, "qk_norm": FieldChoice("use_qk_norm", "each")},
     ),
     "cohere2": Family(
         "Cohere 2",
@@ -245,7 +269,11 @@ DENSE: Mapping[str, Family] = {
         "Baidu 2025, ERNIE 4.5",
         {
             **{"adjacent": True, "tied": True, "eps": 1e-5, "theta": 500000},
-            **{"bias": Of("use_bias"), "out_bias": Of("use_bias"), "mlp_bias": Of("use_bias")},
+            **{
+                "bias": FieldValue("use_bias"),
+                "out_bias": FieldValue("use_bias"),
+                "mlp_bias": FieldValue("use_bias"),
+            },
         },
     ),
     "modernbert": Family(
@@ -271,14 +299,17 @@ DENSE: Mapping[str, Family] = {
     "helium": Family(
         "Helium",
         "Kyutai 2025, Helium",
-        {"adjacent": True, "bias": Of("attention_bias"), "eps": 1e-8},
+        {"adjacent": True, "bias": FieldValue("attention_bias"), "eps": 1e-8},
     ),
     "seed_oss": Family(
         "Seed-OSS",
         "ByteDance 2025, Seed-OSS",
         {
-            **{"bias": Of("attention_bias", True), "out_bias": Of("attention_out_bias")},
-            "mlp_bias": Of("mlp_bias"),
+            **{
+                "bias": FieldValue("attention_bias", True),
+                "out_bias": FieldValue("attention_out_bias"),
+            },
+            "mlp_bias": FieldValue("mlp_bias"),
         },
     ),
     "exaone4": Family(
@@ -286,7 +317,7 @@ DENSE: Mapping[str, Family] = {
         "LG AI 2025, EXAONE 4.0",
         {
             **{"norms": "after", "qk_norm": "head", "windows": 4, "eps": 1e-5},
-            "turns": When("sliding_window", "windows"),
+            "turns": FieldChoice("sliding_window", "windows"),
         },
         {},
         exaone,
@@ -301,7 +332,12 @@ SPARSE: Mapping[str, Family] = {
     "qwen2_moe": Family(
         "Qwen 2 MoE",
         QWEN_2,
-        {"bias": Of("qkv_bias", True), "router": "softmax", "shared": "gated", **AFTER_QWEN},
+        {
+            "bias": FieldValue("qkv_bias", True),
+            "router": "softmax",
+            "shared": "gated",
+            **AFTER_QWEN,
+        },
         {},
         sparse,
     ),
@@ -322,8 +358,17 @@ SPARSE: Mapping[str, Family] = {
         "Phi-3.5 MoE",
         "Abdin et al. 2024, Phi-3",
         {
-            **{**LAYER, "bias": Of("attention_bias"), "out_bias": Of("attention_bias")},
-            **{"head_bias": Of("lm_head_bias"), "router": "top", "windows": "all", "eps": 1e-5},
+            **{
+                **LAYER,
+                "bias": FieldValue("attention_bias"),
+                "out_bias": FieldValue("attention_bias"),
+            },
+            **{
+                "head_bias": FieldValue("lm_head_bias"),
+                "router": "top",
+                "windows": "all",
+                "eps": 1e-5,
+            },
         },
         {"num_local_experts": 16, "num_experts_per_tok": 2},
     ),
@@ -331,12 +376,15 @@ SPARSE: Mapping[str, Family] = {
         "gpt-oss",
         "OpenAI 2025, gpt-oss",
         {
-            **{"bias": Of("attention_bias", True), "out_bias": Of("attention_bias", True)},
+            **{
+                "bias": FieldValue("attention_bias", True),
+                "out_bias": FieldValue("attention_bias", True),
+            },
             **{"router": "biased", "expert_bias": True, "gate": OSS_GATE, "sinks": True},
             **{"windows": 2, "theta": 1.5e5, "eps": 1e-5},
         },
         {"sliding_window": 128},
-        fixed={"swiglu_limit": 7, "swiglu_alpha": 1.702, "hidden_act": "silu"},
+        fixed_fields={"swiglu_limit": 7, "swiglu_alpha": 1.702, "hidden_act": "silu"},
     ),
     "jamba": Family(
         "Jamba",
@@ -350,7 +398,12 @@ SPARSE: Mapping[str, Family] = {
         "OLMoE",
         "Muennighoff et al. 2024, OLMoE",
         {
-            **{**BY_FIELD, "router": "softmax", "qk_norm": "all", "most": Of("clip_qkv", 0.0)},
+            **{
+                **BY_FIELD,
+                "router": "softmax",
+                "qk_norm": "all",
+                "most": FieldValue("clip_qkv", 0.0),
+            },
             "eps": 1e-5,
         },
         {"num_experts": 64, "num_experts_per_tok": 8},
@@ -361,7 +414,7 @@ SPARSE: Mapping[str, Family] = {
     "granitemoeshared": Family(
         "Granite MoE",
         "IBM 2024, Granite",
-        {**GRANITE, "router": "top", "shared": When("shared_intermediate_size", "plain")},
+        {**GRANITE, "router": "top", "shared": FieldChoice("shared_intermediate_size", "plain")},
         {},
         granite,
     ),
@@ -369,20 +422,25 @@ SPARSE: Mapping[str, Family] = {
         "GLM-4.5",
         "GLM-4.5 Team 2025, GLM-4.5",
         {
-            **{**DEEPSEEK_MOE, "turn": 0.5, "qk_norm": When("use_qk_norm", "head")},
+            **{**DEEPSEEK_MOE, "turn": 0.5, "qk_norm": FieldChoice("use_qk_norm", "head")},
             "eps": 1e-5,
         },
     ),
     "dots1": Family(
         "dots.llm1",
         "Huo et al. 2025, dots.llm1",
-        {**DEEPSEEK_MOE, "qk_norm": "head", "out_bias": Of("attention_bias")},
+        {**DEEPSEEK_MOE, "qk_norm": "head", "out_bias": FieldValue("attention_bias")},
     ),
     "dbrx": Family(
         "DBRX",
         "Databricks 2024, DBRX",
         {
-            **{"norm": "unbiased", "router": "top", "most": Of("clip_qkv", 0.0), "eps": 1e-5},
+            **{
+                "norm": "unbiased",
+                "router": "top",
+                "most": FieldValue("clip_qkv", 0.0),
+                "eps": 1e-5,
+            },
         },
         {"moe_num_experts": 4, "moe_top_k": 1},
     ),

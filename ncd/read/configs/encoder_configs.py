@@ -9,9 +9,9 @@ from functools import partial
 from ncd.errors import SizeError
 from ncd.language.terms import Term
 from ncd.read.configs.config_fields import (
-    KNOWN,
+    ACTIVATION_NAMES,
     LAYERS,
-    SHORT,
+    OPENING_POSITIONS,
     Fields,
     PublishedModel,
     activation,
@@ -31,16 +31,19 @@ ENCODER_MEANINGS = {"a": "features of an embedding"}
 
 def read_gpt2(fields: Fields, kind: str) -> PublishedModel:
     """Returns GPT-2."""
-    m, h = fields.whole("n_embd", "hidden_size", default=768), fields.whole("n_head", default=12)
-    u = fields.whole("n_positions", "n_ctx", default=1024)
+    m, h = (
+        fields.integer("n_embd", "hidden_size", default=768),
+        fields.integer("n_head", default=12),
+    )
+    u = fields.integer("n_positions", "n_ctx", default=1024)
     sizes = {
-        "n": fields.whole("n_layer", default=12, most=LAYERS),
-        "t": min(SHORT, u),
+        "n": fields.integer("n_layer", default=12, most=LAYERS),
+        "t": min(OPENING_POSITIONS, u),
         "h": h,
         "k": fields.heads(m, h),
-        "d": fields.whole("n_inner", default=4 * m),
+        "d": fields.integer("n_inner", default=4 * m),
         "u": u,
-        "v": fields.whole("vocab_size", default=50257),
+        "v": fields.integer("vocab_size", default=50257),
     }
     eps = fields.number("layer_norm_epsilon", default=1e-5)
     act = activation(fields, "activation_function", default="gelu_new")
@@ -53,45 +56,46 @@ def read_gpt2(fields: Fields, kind: str) -> PublishedModel:
 
 ENCODERS: Mapping[str, tuple[str, str, Encoder]] = {
     "bert": ("BERT", "Devlin et al. 2019, BERT", Encoder()),
-    "roberta": ("RoBERTa", "Liu et al. 2019, RoBERTa", Encoder(skipped=2)),
-    "camembert": ("CamemBERT", "Martin et al. 2020, CamemBERT", Encoder(skipped=2)),
-    "xlm-roberta": ("XLM-R", "Conneau et al. 2020, XLM-R", Encoder(skipped=2)),
+    "roberta": ("RoBERTa", "Liu et al. 2019, RoBERTa", Encoder(skipped_positions=2)),
+    "camembert": ("CamemBERT", "Martin et al. 2020, CamemBERT", Encoder(skipped_positions=2)),
+    "xlm-roberta": ("XLM-R", "Conneau et al. 2020, XLM-R", Encoder(skipped_positions=2)),
     "distilbert": (
         "DistilBERT",
         "Sanh et al. 2019, DistilBERT",
         Encoder(sentences=False, pooler=False),
     ),
     "electra": ("ELECTRA", "Clark et al. 2020, ELECTRA", Encoder(pooler=False, narrow=True)),
-    "albert": ("ALBERT", "Lan et al. 2020, ALBERT", Encoder(narrow=True, shared=True)),
+    "albert": ("ALBERT", "Lan et al. 2020, ALBERT", Encoder(narrow=True, shares_weights=True)),
 }
 
 
 def read_bert(fields: Fields, kind: str) -> PublishedModel:
     """Returns BERT, or an encoder like it."""
     title, source, encoder = ENCODERS[kind]
-    m, h = fields.whole("hidden_size", "dim"), fields.whole("num_attention_heads", "n_heads")
-    a = fields.whole("embedding_size", default=128) if encoder.narrow else m
-    fields.same("num_hidden_groups", 1)
+    m, h = fields.integer("hidden_size", "dim"), fields.integer("num_attention_heads", "n_heads")
+    a = fields.integer("embedding_size", default=128) if encoder.narrow else m
+    fields.check_consistent("num_hidden_groups", 1)
     encoder = replace(
         encoder,
         narrow=a != m or kind == "albert",
-        skipped=encoder.skipped and fields.whole("pad_token_id", default=1) + 1,
+        skipped_positions=encoder.skipped_positions
+        and fields.integer("pad_token_id", default=1) + 1,
         eps=fields.number("layer_norm_eps", default=1e-12),
         activation=activation(fields, "hidden_act", "activation", default="gelu"),
     )
-    u = fields.whole("max_position_embeddings", default=512)
+    u = fields.integer("max_position_embeddings", default=512)
     sizes = {
-        "n": fields.whole("num_hidden_layers", "n_layers", most=LAYERS),
-        "t": min(SHORT, u),
+        "n": fields.integer("num_hidden_layers", "n_layers", most=LAYERS),
+        "t": min(OPENING_POSITIONS, u),
         "h": h,
         "k": fields.heads(m, h),
-        "d": fields.whole("intermediate_size", "hidden_dim"),
-        **({"s": fields.whole("type_vocab_size", default=2)} if encoder.sentences else {}),
+        "d": fields.integer("intermediate_size", "hidden_dim"),
+        **({"s": fields.integer("type_vocab_size", default=2)} if encoder.sentences else {}),
         "u": u,
-        "v": fields.whole("vocab_size"),
+        "v": fields.integer("vocab_size"),
         **({"a": a} if encoder.narrow else {}),
     }
-    system, places = partial(bert, encoder=encoder), u - encoder.skipped
+    system, places = partial(bert, encoder=encoder), u - encoder.skipped_positions
     return PublishedModel(title, source, sizes, system, False, places, ENCODER_MEANINGS)
 
 
@@ -109,18 +113,18 @@ def read_deberta(fields: Fields, kind: str) -> PublishedModel:
         SizeError: For choices of another version.
     """
     for name, value in DEBERTA.items():
-        fields.fixed(name, value)
+        fields.check_supported(name, value)
     if not all(each in str(fields.get("pos_att_type")) for each in ("p2c", "c2p")):
-        fields.fixed("pos_att_type", "p2c|c2p")
-    m, h = fields.whole("hidden_size"), fields.whole("num_attention_heads")
-    fields.same("embedding_size", m)
+        fields.check_supported("pos_att_type", "p2c|c2p")
+    m, h = fields.integer("hidden_size"), fields.integer("num_attention_heads")
+    fields.check_consistent("embedding_size", m)
     u, far = (
-        fields.whole("max_position_embeddings", default=512),
+        fields.integer("max_position_embeddings", default=512),
         fields.get("max_relative_positions"),
     )
     distances = Distances(
-        fields.whole("position_buckets", default=256, most=u),
-        u if far == -1 else fields.whole("max_relative_positions", default=u),
+        fields.integer("position_buckets", default=256, most=u),
+        u if far == -1 else fields.integer("max_relative_positions", default=u),
         fields.number("layer_norm_eps", default=1e-7),
         activation(fields, "hidden_act", default="gelu"),
     )
@@ -128,9 +132,9 @@ def read_deberta(fields: Fields, kind: str) -> PublishedModel:
         fact = f"{distances.buckets} distances are told apart of {distances.far}"
         raise SizeError(fact, where="config.json", cure='"position_buckets": 256')
     sizes = {
-        "n": fields.whole("num_hidden_layers", most=LAYERS),
-        **{"t": min(SHORT, u), "h": h, "k": fields.heads(m, h)},
-        **{"d": fields.whole("intermediate_size"), "v": fields.whole("vocab_size")},
+        "n": fields.integer("num_hidden_layers", most=LAYERS),
+        **{"t": min(OPENING_POSITIONS, u), "h": h, "k": fields.heads(m, h)},
+        **{"d": fields.integer("intermediate_size"), "v": fields.integer("vocab_size")},
     }
     system = partial(deberta, distances=distances)
     return PublishedModel("DeBERTa v3", "He et al. 2021, DeBERTaV3", sizes, system, False, u)
@@ -149,7 +153,7 @@ TITLES = {
     "mt5": ("mT5", "Xue et al. 2021, mT5"),
     "umt5": ("umT5", "Chung et al. 2023, UniMax"),
 }
-PROJECTIONS = (*KNOWN, *(f"gated-{name}" for name in KNOWN))
+PROJECTIONS = (*ACTIVATION_NAMES, *(f"gated-{name}" for name in ACTIVATION_NAMES))
 
 
 def read_t5(fields: Fields, kind: str) -> PublishedModel:
@@ -160,10 +164,10 @@ def read_t5(fields: Fields, kind: str) -> PublishedModel:
         activation=act,
         gated=gated,
         tied=tied,
-        scaled=fields.flag("scale_decoder_outputs", tied and kind != "mt5"),
-        buckets=fields.whole("relative_attention_num_buckets", default=32),
-        each=kind == "umt5",
-        far=fields.whole("relative_attention_max_distance", default=128),
+        scales_scores=fields.flag("scale_decoder_outputs", tied and kind != "mt5"),
+        buckets=fields.integer("relative_attention_num_buckets", default=32),
+        table_per_layer=kind == "umt5",
+        far=fields.integer("relative_attention_max_distance", default=128),
         eps=fields.number("layer_norm_epsilon", default=1e-6),
     )
     title, source = TITLES[kind]
@@ -175,17 +179,17 @@ def read_t5(fields: Fields, kind: str) -> PublishedModel:
 
 def _sizes(fields: Fields) -> dict[str, int]:
     """Returns the sizes by their letters."""
-    n = fields.whole("num_layers", default=6, most=LAYERS)
+    n = fields.integer("num_layers", default=6, most=LAYERS)
     return {
         "n": n,
-        "l": fields.whole("num_decoder_layers", default=n, most=LAYERS),
-        "s": SHORT,
-        "t": SHORT,
-        "m": fields.whole("d_model", default=512),
-        "h": fields.whole("num_heads", default=8),
-        "k": fields.whole("d_kv", default=64),
-        "d": fields.whole("d_ff", default=2048),
-        "v": fields.whole("vocab_size", default=32128),
+        "l": fields.integer("num_decoder_layers", default=n, most=LAYERS),
+        "s": OPENING_POSITIONS,
+        "t": OPENING_POSITIONS,
+        "m": fields.integer("d_model", default=512),
+        "h": fields.integer("num_heads", default=8),
+        "k": fields.integer("d_kv", default=64),
+        "d": fields.integer("d_ff", default=2048),
+        "v": fields.integer("vocab_size", default=32128),
     }
 
 
@@ -220,21 +224,24 @@ def read_whisper(fields: Fields, kind: str) -> PublishedModel:
     Raises:
         SizeError: If encoder and decoder have heads of different sizes.
     """
-    m, h = fields.whole("d_model", default=384), fields.whole("encoder_attention_heads", default=6)
-    fields.same("decoder_attention_heads", h)
-    u = fields.whole("max_target_positions", default=448)
+    m, h = (
+        fields.integer("d_model", default=384),
+        fields.integer("encoder_attention_heads", default=6),
+    )
+    fields.check_consistent("decoder_attention_heads", h)
+    u = fields.integer("max_target_positions", default=448)
     sizes = {
-        "n": fields.whole("encoder_layers", default=4, most=LAYERS),
-        "l": fields.whole("decoder_layers", default=4, most=LAYERS),
-        "s": fields.whole("max_source_positions", default=1500),
-        "t": min(SHORT, u),
-        "c": fields.whole("num_mel_bins", default=80),
+        "n": fields.integer("encoder_layers", default=4, most=LAYERS),
+        "l": fields.integer("decoder_layers", default=4, most=LAYERS),
+        "s": fields.integer("max_source_positions", default=1500),
+        "t": min(OPENING_POSITIONS, u),
+        "c": fields.integer("num_mel_bins", default=80),
         "h": h,
         "k": fields.heads(m, h),
-        "d": fields.whole("encoder_ffn_dim", default=1536),
-        "e": fields.whole("decoder_ffn_dim", default=1536),
+        "d": fields.integer("encoder_ffn_dim", default=1536),
+        "e": fields.integer("decoder_ffn_dim", default=1536),
         "u": u,
-        "v": fields.whole("vocab_size", default=51865),
+        "v": fields.integer("vocab_size", default=51865),
     }
     act = activation(fields, "activation_function", default="gelu")
     system = partial(whisper, activation=act)
@@ -253,17 +260,21 @@ BART_MEANINGS = {
     "d": "hidden features of the encoder",
     "e": "hidden features of the decoder",
 }
-SINES = BartStyle(before=True, learned=False, skipped=0, first_norm=False)
+SINES = BartStyle(pre_norm=True, has_position_table=False, skipped_positions=0, first_norm=False)
 BARTS: Mapping[str, tuple[str, str, BartStyle]] = {
     "bart": ("BART", "Lewis et al. 2020, BART", BartStyle()),
-    "mbart": ("mBART", "Liu et al. 2020, mBART", BartStyle(before=True)),
+    "mbart": ("mBART", "Liu et al. 2020, mBART", BartStyle(pre_norm=True)),
     "pegasus": ("PEGASUS", "Zhang et al. 2020, PEGASUS", SINES),
-    "marian": ("Marian", "Junczys-Dowmunt et al. 2018, Marian", replace(SINES, before=False)),
-    "m2m_100": ("M2M-100", "Fan et al. 2021, M2M-100", replace(SINES, skipped=2, slower=1)),
+    "marian": ("Marian", "Junczys-Dowmunt et al. 2018, Marian", replace(SINES, pre_norm=False)),
+    "m2m_100": (
+        "M2M-100",
+        "Fan et al. 2021, M2M-100",
+        replace(SINES, skipped_positions=2, slower=1),
+    ),
     "blenderbot": (
         "BlenderBot",
         "Roller et al. 2021, BlenderBot",
-        BartStyle(before=True, skipped=0, first_norm=False),
+        BartStyle(pre_norm=True, skipped_positions=0, first_norm=False),
     ),
 }
 
@@ -275,27 +286,27 @@ def read_bart(fields: Fields, kind: str) -> PublishedModel:
         SizeError: If encoder and decoder have other heads or words.
     """
     title, source, style = BARTS[kind]
-    m, h = fields.whole("d_model"), fields.whole("encoder_attention_heads")
-    fields.same("decoder_attention_heads", h)
+    m, h = fields.integer("d_model"), fields.integer("encoder_attention_heads")
+    fields.check_consistent("decoder_attention_heads", h)
     for name in ("share_encoder_decoder_embeddings", "tie_word_embeddings"):
-        fields.fixed(name, True)
-    u, v = fields.whole("max_position_embeddings", default=1024), fields.whole("vocab_size")
-    fields.same("decoder_vocab_size", v)
+        fields.check_supported(name, True)
+    u, v = fields.integer("max_position_embeddings", default=1024), fields.integer("vocab_size")
+    fields.check_consistent("decoder_vocab_size", v)
     style = replace(
         style,
         activation=activation(fields, "activation_function", default="gelu"),
-        grown=fields.flag("scale_embedding"),
+        scales_embeddings=fields.flag("scale_embedding"),
     )
     sizes = {
-        "n": fields.whole("encoder_layers", "num_layers", most=LAYERS),
-        "l": fields.whole("decoder_layers", "num_layers", most=LAYERS),
-        **{"s": SHORT, "t": min(SHORT, u), "h": h, "k": fields.heads(m, h)},
-        "d": fields.whole("encoder_ffn_dim"),
-        "e": fields.whole("decoder_ffn_dim"),
-        **({"u": u + style.skipped} if style.learned else {}),
+        "n": fields.integer("encoder_layers", "num_layers", most=LAYERS),
+        "l": fields.integer("decoder_layers", "num_layers", most=LAYERS),
+        **{"s": OPENING_POSITIONS, "t": min(OPENING_POSITIONS, u), "h": h, "k": fields.heads(m, h)},
+        "d": fields.integer("encoder_ffn_dim"),
+        "e": fields.integer("decoder_ffn_dim"),
+        **({"u": u + style.skipped_positions} if style.has_position_table else {}),
         "v": v,
     }
     kept = ("decoder.k_proj", "decoder.v_proj")
-    positions = u if style.learned else 0
+    positions = u if style.has_position_table else 0
     system = partial(bart, style=style)
     return PublishedModel(title, source, sizes, system, False, positions, BART_MEANINGS, kept)

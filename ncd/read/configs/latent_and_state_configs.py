@@ -6,7 +6,14 @@ from functools import partial
 from math import ceil
 
 from ncd.errors import SizeError
-from ncd.read.configs.config_fields import LAYERS, SHORT, Fields, PublishedModel, growth, rotary
+from ncd.read.configs.config_fields import (
+    LAYERS,
+    OPENING_POSITIONS,
+    Fields,
+    PublishedModel,
+    growth,
+    rotary,
+)
 from ncd.systems.language_models.deepseek import DeepSeekDesign, deepseek
 from ncd.systems.language_models.expert_mixture import Routing
 from ncd.systems.recurrent.selective_state import mamba
@@ -29,7 +36,7 @@ def read_deepseek(fields: Fields, kind: str) -> PublishedModel:
     """Returns DeepSeek-V2 or V3."""
     design = DeepSeekDesign(
         dense=_dense(fields),
-        compressed=fields.get("q_lora_rank") is not None,
+        compressed_queries=fields.get("q_lora_rank") is not None,
         routing=_routing(fields, kind),
         rotary=rotary(fields),
         scale=_scale(fields),
@@ -47,7 +54,7 @@ def _dense(fields: Fields) -> int:
     return (
         0
         if fields.get("first_k_dense_replace") == 0
-        else fields.whole("first_k_dense_replace", default=1)
+        else fields.integer("first_k_dense_replace", default=1)
     )
 
 
@@ -58,7 +65,7 @@ def _routing(fields: Fields, kind: str) -> Routing:
     method = fields.choice("topk_method", default=usual, known=methods)
     return Routing(
         sigmoid=sigmoid,
-        grouped=(sigmoid or method != "greedy") and fields.whole("n_group", default=1) > 1,
+        group_limited=(sigmoid or method != "greedy") and fields.integer("n_group", default=1) > 1,
         normalised=sigmoid and fields.flag("norm_topk_prob", True),
         factor=fields.number("routed_scaling_factor", default=2.5 if sigmoid else 1),
     )
@@ -78,30 +85,30 @@ def _sizes(fields: Fields, design: DeepSeekDesign) -> dict[str, int]:
     Raises:
         SizeError: If the groups do not divide the experts.
     """
-    inner = fields.whole("moe_intermediate_size")
+    inner = fields.integer("moe_intermediate_size")
     sizes = {
-        "n": fields.whole("num_hidden_layers", most=LAYERS),
-        "t": min(SHORT, fields.whole("max_position_embeddings", default=2048)),
-        "m": fields.whole("hidden_size"),
-        "h": fields.whole("num_attention_heads"),
-        "k": fields.whole("qk_nope_head_dim", default=128),
-        "b": fields.whole("qk_rope_head_dim", default=64),
-        "w": fields.whole("v_head_dim", default=128),
-        **({"a": fields.whole("q_lora_rank")} if design.compressed else {}),
-        "o": fields.whole("kv_lora_rank", default=512),
-        "d": fields.whole("intermediate_size"),
+        "n": fields.integer("num_hidden_layers", most=LAYERS),
+        "t": min(OPENING_POSITIONS, fields.integer("max_position_embeddings", default=2048)),
+        "m": fields.integer("hidden_size"),
+        "h": fields.integer("num_attention_heads"),
+        "k": fields.integer("qk_nope_head_dim", default=128),
+        "b": fields.integer("qk_rope_head_dim", default=64),
+        "w": fields.integer("v_head_dim", default=128),
+        **({"a": fields.integer("q_lora_rank")} if design.compressed_queries else {}),
+        "o": fields.integer("kv_lora_rank", default=512),
+        "d": fields.integer("intermediate_size"),
         "f": inner,
-        "g": inner * fields.whole("n_shared_experts", default=1),
-        "e": fields.whole("n_routed_experts"),
-        "c": fields.whole("num_experts_per_tok"),
+        "g": inner * fields.integer("n_shared_experts", default=1),
+        "e": fields.integer("n_routed_experts"),
+        "c": fields.integer("num_experts_per_tok"),
     }
-    if design.routing.grouped:
-        z = fields.whole("n_group")
+    if design.routing.group_limited:
+        z = fields.integer("n_group")
         if sizes["e"] % z:
             fact = f"{z} groups do not divide {sizes['e']} experts"
             raise SizeError(fact, where="config.json", cure='"n_group": 1')
-        sizes |= {"z": z, "s": fields.whole("topk_group")}
-    return {**sizes, "v": fields.whole("vocab_size")}
+        sizes |= {"z": z, "s": fields.integer("topk_group")}
+    return {**sizes, "v": fields.integer("vocab_size")}
 
 
 # --- Configurations of Mamba
@@ -116,21 +123,21 @@ MAMBA_MEANINGS = {
 
 def rank(fields: Fields, name: str, m: int) -> int:
     """Returns the features from which the steps are made; by default a 16th of all."""
-    return ceil(m / 16) if fields.get(name) in (None, "auto") else fields.whole(name)
+    return ceil(m / 16) if fields.get(name) in (None, "auto") else fields.integer(name)
 
 
 def read_mamba(fields: Fields, kind: str) -> PublishedModel:
     """Returns Mamba."""
-    m = fields.whole("hidden_size", "d_model", default=768)
+    m = fields.integer("hidden_size", "d_model", default=768)
     sizes = {
-        "n": fields.whole("num_hidden_layers", "n_layer", default=32, most=LAYERS),
-        "t": SHORT,
+        "n": fields.integer("num_hidden_layers", "n_layer", default=32, most=LAYERS),
+        "t": OPENING_POSITIONS,
         "m": m,
-        "d": m * fields.whole("expand", default=2),
-        "s": fields.whole("state_size", default=16),
+        "d": m * fields.integer("expand", default=2),
+        "s": fields.integer("state_size", default=16),
         "r": rank(fields, "time_step_rank", m),
-        "w": fields.whole("conv_kernel", default=4),
-        "v": fields.whole("vocab_size", default=50280),
+        "w": fields.integer("conv_kernel", default=4),
+        "v": fields.integer("vocab_size", default=50280),
     }
     system = partial(
         mamba,

@@ -34,7 +34,7 @@ CONVNEXT = {
     "x": "height and width",
     "y": "classes",
 }
-SMALL = {"n": 1, "N": 2, "c": 8, "r": 3, "w": 3, "h": 1, "s": 4, "k": 8, "y": 10}
+SMALL_SIZES = {"n": 1, "N": 2, "c": 8, "r": 3, "w": 3, "h": 1, "s": 4, "k": 8, "y": 10}
 CLIP = {
     "i": "pictures",
     "j": "sentences",
@@ -57,16 +57,19 @@ def read_vit(fields: Fields, kind: str) -> PublishedModel:
     Raises:
         SizeError: If the patches do not divide the image.
     """
-    m, h = fields.whole("hidden_size", default=768), fields.whole("num_attention_heads", default=12)
-    patch = fields.whole("patch_size", default=16)
+    m, h = (
+        fields.integer("hidden_size", default=768),
+        fields.integer("num_attention_heads", default=12),
+    )
+    patch = fields.integer("patch_size", default=16)
     sizes = {
-        "n": fields.whole("num_hidden_layers", default=12, most=LAYERS),
+        "n": fields.integer("num_hidden_layers", default=12, most=LAYERS),
         "x": _patches(fields, patch),
         "s": patch,
-        "c": fields.whole("num_channels", default=3),
+        "c": fields.integer("num_channels", default=3),
         "h": h,
         "k": fields.heads(m, h),
-        "d": fields.whole("intermediate_size", default=3072),
+        "d": fields.integer("intermediate_size", default=3072),
         "v": _classes(fields),
     }
     system = partial(
@@ -89,7 +92,7 @@ def _patches(fields: Fields, patch: int) -> int:
     Raises:
         SizeError: If they do not divide it.
     """
-    image = fields.whole("image_size", default=224)
+    image = fields.integer("image_size", default=224)
     if image % patch:
         fact = f"patches of {patch} pixels do not divide an image of {image}"
         raise SizeError(fact, where="config.json", cure=f'"image_size": {image // patch * patch}')
@@ -97,7 +100,7 @@ def _patches(fields: Fields, patch: int) -> int:
 
 
 def _classes(fields: Fields) -> int:
-    return len(fields.inner("id2label").values) or fields.whole("num_labels", default=1000)
+    return len(fields.inner("id2label").values) or fields.integer("num_labels", default=1000)
 
 
 def read_swin(fields: Fields, kind: str) -> PublishedModel:
@@ -106,23 +109,23 @@ def read_swin(fields: Fields, kind: str) -> PublishedModel:
     Raises:
         SizeError: For stages that are not of its paper's kind.
     """
-    depths = fields.wholes("depths", (2, 2, 6, 2), LAYERS)
-    heads = fields.wholes("num_heads", (3, 6, 12, 24))
+    depths = fields.integers("depths", (2, 2, 6, 2), LAYERS)
+    heads = fields.integers("num_heads", (3, 6, 12, 24))
     pairs = max(depths[2] // 2, 1)
-    fields.fixed("depths", [2, 2, 2 * pairs, 2])
-    fields.fixed("num_heads", [heads[0] * 2**i for i in range(4)])
-    w, s = fields.whole("window_size", default=7), fields.whole("patch_size", default=4)
-    fields.same("image_size", 8 * w * s)
+    fields.check_supported("depths", [2, 2, 2 * pairs, 2])
+    fields.check_supported("num_heads", [heads[0] * 2**i for i in range(4)])
+    w, s = fields.integer("window_size", default=7), fields.integer("patch_size", default=4)
+    fields.check_consistent("image_size", 8 * w * s)
     usual = {"mlp_ratio": 4, "layer_norm_eps": 1e-5, "hidden_act": "gelu", "num_channels": 3}
     for name, value in {**usual, "qkv_bias": True, "use_absolute_embeddings": False}.items():
-        fields.fixed(name, value)
-    width = fields.whole("embed_dim", default=96)
+        fields.check_supported(name, value)
+    width = fields.integer("embed_dim", default=96)
     sizes = {
         **{"n": pairs, "w": w, "s": s, "h": heads[0]},
         **{"k": fields.heads(width, heads[0]), "y": _classes(fields)},
     }
     return PublishedModel(
-        "Swin", "Liu et al. 2021, Swin", sizes, swin, False, meanings=SWIN, small=SMALL
+        "Swin", "Liu et al. 2021, Swin", sizes, swin, False, meanings=SWIN, small_sizes=SMALL_SIZES
     )
 
 
@@ -132,15 +135,15 @@ def read_convnext(fields: Fields, kind: str) -> PublishedModel:
     Raises:
         SizeError: For stages that are not of its paper's kind.
     """
-    depths = fields.wholes("depths", (3, 3, 9, 3), LAYERS)
-    widths = fields.wholes("hidden_sizes", (96, 192, 384, 768))
-    fields.fixed("depths", [depths[0], depths[0], depths[2], depths[0]])
-    fields.fixed("hidden_sizes", [widths[0] * 2**i for i in range(4)])
-    fields.fixed("patch_size", 4)
-    fields.fixed("num_channels", 3)
+    depths = fields.integers("depths", (3, 3, 9, 3), LAYERS)
+    widths = fields.integers("hidden_sizes", (96, 192, 384, 768))
+    fields.check_supported("depths", [depths[0], depths[0], depths[2], depths[0]])
+    fields.check_supported("hidden_sizes", [widths[0] * 2**i for i in range(4)])
+    fields.check_supported("patch_size", 4)
+    fields.check_supported("num_channels", 3)
     sizes = {
         **{"n": depths[0], "N": depths[2], "c": widths[0], "r": 3},
-        **{"x": fields.whole("image_size", default=224), "y": _classes(fields)},
+        **{"x": fields.integer("image_size", default=224), "y": _classes(fields)},
     }
     newer = kind == "convnextv2"
     system = partial(
@@ -158,7 +161,7 @@ def read_convnext(fields: Fields, kind: str) -> PublishedModel:
         system,
         rotary=False,
         meanings=CONVNEXT,
-        small={**SMALL, "x": 64},
+        small_sizes={**SMALL_SIZES, "x": 64},
         multiples={"x": 32},
     )
 
@@ -171,14 +174,14 @@ def read_clip(fields: Fields, kind: str) -> PublishedModel:
     """
     sees, reads = fields.inner("vision_config"), fields.inner("text_config")
     (m, h), (e, g) = _width(sees, 768, 12), _width(reads, 512, 8)
-    k, r, patch = sees.heads(m, h), reads.heads(e, g), sees.whole("patch_size", default=32)
+    k, r, patch = sees.heads(m, h), reads.heads(e, g), sees.integer("patch_size", default=32)
     sizes = {
-        **{"i": 2, "j": 2, "n": sees.whole("num_hidden_layers", default=12, most=LAYERS)},
-        "l": reads.whole("num_hidden_layers", default=12, most=LAYERS),
+        **{"i": 2, "j": 2, "n": sees.integer("num_hidden_layers", default=12, most=LAYERS)},
+        "l": reads.integer("num_hidden_layers", default=12, most=LAYERS),
         **{"x": _patches(sees, patch), "p": patch, "h": h},
-        "s": reads.whole("max_position_embeddings", default=77),
-        **{"g": g, "k": k, "v": reads.whole("vocab_size", default=49408)},
-        "z": fields.whole("projection_dim", default=512),
+        "s": reads.integer("max_position_embeddings", default=77),
+        **{"g": g, "k": k, "v": reads.integer("vocab_size", default=49408)},
+        "z": fields.integer("projection_dim", default=512),
         **({"r": r} if r != k else {}),
     }
     function = activation(sees, "hidden_act", default="quick_gelu")
@@ -188,19 +191,19 @@ def read_clip(fields: Fields, kind: str) -> PublishedModel:
 
 def _width(side: Fields, features: int, heads: int) -> tuple[int, int]:
     """Returns the features of a position and the heads of one side of CLIP."""
-    m = side.whole("hidden_size", default=features)
-    side.same("intermediate_size", 4 * m)
-    return m, side.whole("num_attention_heads", default=heads)
+    m = side.integer("hidden_size", default=features)
+    side.check_consistent("intermediate_size", 4 * m)
+    return m, side.integer("num_attention_heads", default=heads)
 
 
 def read_clip_pictures(fields: Fields, kind: str) -> PublishedModel:
     """Returns the side of CLIP that reads pictures, with its map to points if it has one."""
     m, h = _width(fields, 768, 12)
-    patch, pointed = fields.whole("patch_size", default=32), _projected(fields)
+    patch, pointed = fields.integer("patch_size", default=32), _projected(fields)
     sizes = {
-        **{"i": 2, "n": fields.whole("num_hidden_layers", default=12, most=LAYERS)},
+        **{"i": 2, "n": fields.integer("num_hidden_layers", default=12, most=LAYERS)},
         **{"x": _patches(fields, patch), "p": patch, "h": h, "k": fields.heads(m, h)},
-        **({"z": fields.whole("projection_dim", default=512)} if pointed else {}),
+        **({"z": fields.integer("projection_dim", default=512)} if pointed else {}),
     }
     system = partial(
         clip_pictures, activation=activation(fields, "hidden_act", default="quick_gelu")
@@ -215,10 +218,10 @@ def read_clip_sentences(fields: Fields, kind: str) -> PublishedModel:
     e, g = _width(fields, 512, 8)
     pointed = _projected(fields)
     sizes = {
-        **{"j": 2, "l": fields.whole("num_hidden_layers", default=12, most=LAYERS)},
-        **{"s": fields.whole("max_position_embeddings", default=77), "g": g},
-        **{"k": fields.heads(e, g), "v": fields.whole("vocab_size", default=49408)},
-        **({"z": fields.whole("projection_dim", default=512)} if pointed else {}),
+        **{"j": 2, "l": fields.integer("num_hidden_layers", default=12, most=LAYERS)},
+        **{"s": fields.integer("max_position_embeddings", default=77), "g": g},
+        **{"k": fields.heads(e, g), "v": fields.integer("vocab_size", default=49408)},
+        **({"z": fields.integer("projection_dim", default=512)} if pointed else {}),
     }
     system = partial(
         clip_sentences, activation=activation(fields, "hidden_act", default="quick_gelu")
@@ -239,15 +242,18 @@ def read_dinov2(fields: Fields, kind: str) -> PublishedModel:
     Raises:
         SizeError: For the gated feed-forward of its largest model.
     """
-    m, h = fields.whole("hidden_size", default=768), fields.whole("num_attention_heads", default=12)
-    patch = fields.whole("patch_size", default=14)
-    fields.fixed("use_swiglu_ffn", False)
-    fields.fixed("qkv_bias", True)
+    m, h = (
+        fields.integer("hidden_size", default=768),
+        fields.integer("num_attention_heads", default=12),
+    )
+    patch = fields.integer("patch_size", default=14)
+    fields.check_supported("use_swiglu_ffn", False)
+    fields.check_supported("qkv_bias", True)
     sizes = {
-        "n": fields.whole("num_hidden_layers", default=12, most=LAYERS),
+        "n": fields.integer("num_hidden_layers", default=12, most=LAYERS),
         **{"x": _patches(fields, patch), "s": patch},
-        "c": fields.whole("num_channels", default=3),
-        **{"h": h, "k": fields.heads(m, h), "d": m * fields.whole("mlp_ratio", default=4)},
+        "c": fields.integer("num_channels", default=3),
+        **{"h": h, "k": fields.heads(m, h), "d": m * fields.integer("mlp_ratio", default=4)},
     }
     system = partial(
         vision_transformer,
@@ -279,21 +285,24 @@ def read_siglip(fields: Fields, kind: str) -> PublishedModel:
     sizes: dict[str, int] = {}
     shown = sees if side != "text" else reads
     if side != "text":
-        m, h = sees.whole("hidden_size", default=768), sees.whole("num_attention_heads", default=12)
-        patch = sees.whole("patch_size", default=16)
-        sizes |= {"i": 2, "n": sees.whole("num_hidden_layers", default=12, most=LAYERS)}
+        m, h = (
+            sees.integer("hidden_size", default=768),
+            sees.integer("num_attention_heads", default=12),
+        )
+        patch = sees.integer("patch_size", default=16)
+        sizes |= {"i": 2, "n": sees.integer("num_hidden_layers", default=12, most=LAYERS)}
         sizes |= {"x": _patches(sees, patch), "p": patch, "h": h, "k": sees.heads(m, h)}
-        sizes |= {"d": sees.whole("intermediate_size", default=3072)}
+        sizes |= {"d": sees.integer("intermediate_size", default=3072)}
     if side != "vision":
         sizes |= _sentence_sizes(reads)
     if side == "text":
-        m = reads.whole("projection_size", default=sizes["g"] * sizes["r"])
+        m = reads.integer("projection_size", default=sizes["g"] * sizes["r"])
         sizes |= {"h": 1, "k": m}  # as many numbers as a picture's point has
     elif not side:
-        reads.same("projection_size", m)
+        reads.check_consistent("projection_size", m)
     for each in (sees, reads):
-        each.fixed("layer_norm_eps", 1e-6)
-        each.fixed("vision_use_head", True)
+        each.check_supported("layer_norm_eps", 1e-6)
+        each.check_supported("vision_use_head", True)
     function = activation(shown, "hidden_act", default="gelu_pytorch_tanh")
     system = partial(siglip, activation=function, side=side)
     title = {"": "SigLIP", "vision": "SigLIP, pictures", "text": "SigLIP, sentences"}[side]
@@ -303,12 +312,15 @@ def read_siglip(fields: Fields, kind: str) -> PublishedModel:
 
 def _sentence_sizes(reads: Fields) -> dict[str, int]:
     """Returns the sizes of the side of SigLIP that reads sentences."""
-    e, g = reads.whole("hidden_size", default=768), reads.whole("num_attention_heads", default=12)
+    e, g = (
+        reads.integer("hidden_size", default=768),
+        reads.integer("num_attention_heads", default=12),
+    )
     return {
-        **{"j": 2, "l": reads.whole("num_hidden_layers", default=12, most=LAYERS)},
-        **{"s": reads.whole("max_position_embeddings", default=64), "g": g},
-        **{"r": reads.heads(e, g), "f": reads.whole("intermediate_size", default=3072)},
-        "v": reads.whole("vocab_size", default=32000),
+        **{"j": 2, "l": reads.integer("num_hidden_layers", default=12, most=LAYERS)},
+        **{"s": reads.integer("max_position_embeddings", default=64), "g": g},
+        **{"r": reads.heads(e, g), "f": reads.integer("intermediate_size", default=3072)},
+        "v": reads.integer("vocab_size", default=32000),
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from ncd.read.python_source.interpreter import Interpreter, Scope, Unknown
+from ncd.read.python_source.interpreter import Interpreter, Scope, UnknownValue
 from ncd.read.python_source.unknown_sizes import usual_number
 
 
@@ -13,7 +13,7 @@ def assign(machine: Interpreter, target: ast.expr, value: Any, scope: Scope) -> 
     """Assigns a value to a name, or to several."""
     if isinstance(target, ast.Name):
         if machine.building and (size := usual_number(value, target.id)) is not None:
-            machine.presumed[target.id], value = str(size), size
+            machine.assumed_values[target.id], value = str(size), size
         scope.home(target.id).names[target.id] = value
     elif isinstance(target, ast.Tuple | ast.List):
         _unpack(machine, target, value, scope)
@@ -24,7 +24,7 @@ def assign(machine: Interpreter, target: ast.expr, value: Any, scope: Scope) -> 
 
 def _unpack(machine: Interpreter, target: ast.Tuple | ast.List, value: Any, scope: Scope) -> None:
     """Gives each of several names its value."""
-    if isinstance(value, Unknown) and not machine.tracing:
+    if isinstance(value, UnknownValue) and not machine.tracing:
         for part in target.elts:
             assign(machine, part.value if isinstance(part, ast.Starred) else part, value, scope)
         return
@@ -40,6 +40,6 @@ def _unpack(machine: Interpreter, target: ast.Tuple | ast.List, value: Any, scop
         found = [*found[:star], found[star:end], *found[end:]] if end >= star else found
     if len(found) != len(parts):
         error = ValueError(f"{len(found)} values for {len(parts)} names")
-        raise machine.raised(error, target)
+        raise machine.source_error(error, target)
     for part, item in zip(parts, found, strict=True):
         assign(machine, part.value if isinstance(part, ast.Starred) else part, item, scope)

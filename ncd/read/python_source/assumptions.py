@@ -20,13 +20,13 @@ from ncd.read.python_source.interpreter import (
     as_text_error,
 )
 from ncd.read.python_source.other_files import assumed_boxes
-from ncd.read.python_source.usual_sizes import written
+from ncd.read.python_source.usual_sizes import call_text
 from ncd.words import listed
 
 # --- The message about a source that could be read: what is assumed, and what is left out
 
 SHAPES = re.compile(r"[\dx#, ]+")  # of inputs, such as 1x3x64x64
-OTHER = "another one in the last line"
+OTHER_INPUT_CURE = "another one in the last line"
 
 
 def message(machine: Interpreter, inputs: str, call: str) -> str:
@@ -40,18 +40,18 @@ def message(machine: Interpreter, inputs: str, call: str) -> str:
     note = ""
     if inputs and not call:
         note = f"No input is given, so {inputs} is taken. A last line with a shape changes it."
-    if machine.evaluated:
-        note += f" It is read in evaluation, as in training {machine.evaluated}."
+    if machine.evaluation_reason:
+        note += f" It is read in evaluation, as in training {machine.evaluation_reason}."
     for name, fact in machine.instead.items():
         note += f" {name} is not drawn: {fact}."
     written_there = {machine.maker[1], *machine.maker[2]} if call and machine.maker else set()
     for name, given in machine.assumed_settings.items():
         if name in written_there:
             continue
-        note += f" {written(name, given)} is taken, as not all sizes are given."
-    for name, value in machine.presumed.items():
+        note += f" {call_text(name, given)} is taken, as not all sizes are given."
+    for name, value in machine.assumed_values.items():
         note += f" {name} is taken as {value}, as it is not known."
-    for name, count in machine.plain.items():
+    for name, count in machine.extra_parameter_counts.items():
         lengths = f"{count:,} length{'s' * (count > 1)}"
         more = f", without the {lengths} that torch counts" if count else ""
         note += f" {name} is left out: its layers are drawn with plain weights{more}."
@@ -80,7 +80,7 @@ def unfit(inputs: str, taken: Mapping[str, Mapping[str, Any]], sure: bool = Fals
     """
     if SHAPES.fullmatch(inputs):
         inputs = re.sub(r"#\d+", "", inputs).replace("x", " × ")
-    parts = [written(name, dict(given)) for name, given in taken.items()]
+    parts = [call_text(name, dict(given)) for name, given in taken.items()]
     parts += [f"input {inputs}"] * bool(inputs)
     does = ("do" if len(parts) > 1 else "does") if sure else "may"
     return f"the assumed {' and '.join(parts)} {does} not fit" if parts else ""
@@ -100,7 +100,7 @@ def reading_failure(machine: Interpreter, message: str, inputs: str) -> TextErro
     words = unfit(inputs, machine.assumed_settings)
     if not words or not (of_torch or isinstance(error, LayerStops)):
         return error
-    cure = f"{OTHER}, or {error.cure}" if error.cure else OTHER
+    cure = f"{OTHER_INPUT_CURE}, or {error.cure}" if error.cure else OTHER_INPUT_CURE
     return TextError(f"{words}: {error.fact}", error.line, error.column, error.end, cure)
 
 
@@ -120,7 +120,7 @@ def mode_words(model: nn.Module, tree: ast.Module) -> str:
     >>> mode_words(nn.Dropout(0.1).eval(), ast.parse("")), mode_words(nn.ReLU(), ast.parse(""))
     ('In evaluation dropout changes nothing.', '')
     """
-    words = [*_norm(model), *_dropped(model, tree), *_asked(model, tree)]
+    words = [*_norm(model), *_dropout_words(model, tree), *_training_flag_words(model, tree)]
     mode = "training" if in_training(model) else "evaluation"
     return f"In {mode} {listed(words)}." if words else ""
 
@@ -135,7 +135,7 @@ def _norm(model: nn.Module) -> Iterator[str]:
         )
 
 
-def _dropped(model: nn.Module, tree: ast.Module) -> Iterator[str]:
+def _dropout_words(model: nn.Module, tree: ast.Module) -> Iterator[str]:
     shares = [part.p for part in model.modules() if isinstance(part, _DropoutNd)]
     shares += [
         part.dropout
@@ -151,7 +151,7 @@ def _dropped(model: nn.Module, tree: ast.Module) -> Iterator[str]:
     yield f"dropout sets {share} to 0" if in_training(model) else "dropout changes nothing"
 
 
-def _asked(model: nn.Module, tree: ast.Module) -> Iterator[str]:
+def _training_flag_words(model: nn.Module, tree: ast.Module) -> Iterator[str]:
     """Yields what becomes of lines that ask for the mode themselves."""
     names = (node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute))
     if "training" in names:

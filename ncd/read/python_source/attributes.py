@@ -15,7 +15,7 @@ from ncd.read.python_source.interpreter import (
     ITEMS,
     PART,
     AssumedSettings,
-    Bound,
+    BoundFunction,
     ClassValue,
     DecoratedFunction,
     Interpreter,
@@ -25,16 +25,16 @@ from ncd.read.python_source.interpreter import (
     SourceFunction,
     SourceModule,
     Super,
-    Unknown,
+    UnknownValue,
     source_attributes,
 )
 from ncd.read.python_source.other_files import (
-    Elsewhere,
+    ExternalModule,
     assumed_setting,
     of_no_number,
     unknown_attribute,
 )
-from ncd.read.python_source.source_operators import absorbed, described, format_text
+from ncd.read.python_source.source_operators import format_text, kind_name, unknown_result
 from ncd.read.python_source.torch_layers import as_parts, begin, layer, placeholder
 from ncd.read.python_source.torch_names import tensor_method, torch_call
 from ncd.words import nearest_name
@@ -114,12 +114,12 @@ PLAIN_KINDS = {kind: frozenset(names.split()) for kind, names in _OF_KINDS.items
 
 # --- Methods of modules that list their parts, and methods without effect on a diagram
 
-SAME = (  # they change numbers, or where they lie, and return the module
+SELF_RETURNING_METHODS = (  # they change numbers, or where they lie, and return the module
     *("cpu", "cuda", "float", "half", "bfloat16", "type", "requires_grad_"),
     *("zero_grad", "load_state_dict", "reset_parameters", "_reset_parameters"),
     "flatten_parameters",
 )
-LISTED = (  # what they give is gone through
+LISTING_METHODS = (  # what they give is gone through
     *("parameters", "named_parameters", "buffers", "named_buffers", "modules", "named_modules"),
     *("children", "named_children", "items", "keys", "values"),
 )
@@ -131,27 +131,27 @@ HOLDING = ("append", "extend", "insert", "add_module", "register_module", "updat
 def module_method(machine: Interpreter, value: nn.Module, name: str) -> Any:
     """Returns a listed method of a module."""
     if name in ("double", "to"):
-        return ListedMethod(name, lambda *args, **named: _converted(value, name, args, named))
-    if name in SAME:
+        return ListedMethod(name, lambda *args, **named: _convert_weights(value, name, args, named))
+    if name in SELF_RETURNING_METHODS:
         return ListedMethod(name, lambda *args, **named: value)
     if name == "state_dict":
         return ListedMethod(
-            name, lambda *args, **named: Unknown("state_dict()", "it holds numbers")
+            name, lambda *args, **named: UnknownValue("state_dict()", "it holds numbers")
         )
     if name == "generate_square_subsequent_mask":
         return class_method(machine, type(value), name)
-    if name in LISTED:
+    if name in LISTING_METHODS:
         return ListedMethod(
             name, lambda *args, **named: _list_of_method(machine, value, name, args, named)
         )
     if name == "apply":
-        return ListedMethod(name, lambda function: _applied(machine, value, function))
+        return ListedMethod(name, lambda function: _apply_function(machine, value, function))
     if name == "register_buffer":
         return ListedMethod(name, lambda *args, **named: _buffer(machine, value, *args, **named))
     if name in HOLDING:
         return ListedMethod(
             name,
-            lambda *args, **named: _held(
+            lambda *args, **named: _add_parts(
                 machine, value, name, [as_parts(machine, one) for one in args], named
             ),
         )
@@ -172,7 +172,7 @@ def class_method(machine: Interpreter, kind: type, name: str) -> ListedMethod | 
 def _table(machine: Interpreter, kind: type, table: Any, named: dict[str, Any]) -> Any:
     """Returns a layer with the sizes of a table of learned rows."""
     if not isinstance(table, Tensor):
-        return absorbed(machine, table)
+        return unknown_result(machine, table)
     words = ("padding_idx", "mode")
     kept: dict[str, Any] = {word: named[word] for word in words if word in named}
     return layer(machine, kind, tuple(table.shape), kept)
@@ -185,7 +185,7 @@ def _square_mask(machine: Interpreter, size: Any, named: dict[str, Any]) -> Any:
     return torch_call(machine, torch.triu, (full, 1), {})
 
 
-def _held(
+def _add_parts(
     machine: Interpreter, value: nn.Module, name: str, args: list[Any], named: dict[str, Any]
 ) -> Any:
     """Makes modules parts of another one."""
@@ -200,7 +200,7 @@ def check_parts(machine: Interpreter, value: nn.Module, new: Any) -> None:
             raise machine.refuse("a module cannot be a part of itself", "another module")
 
 
-def _converted(
+def _convert_weights(
     value: nn.Module, name: str, args: tuple[Any, ...], named: dict[str, Any]
 ) -> nn.Module:
     """Returns a module of which the weights have 64 bits if it is moved to them.
@@ -218,9 +218,9 @@ def _converted(
     return value
 
 
-def _applied(machine: Interpreter, value: nn.Module, function: Any) -> nn.Module:
+def _apply_function(machine: Interpreter, value: nn.Module, function: Any) -> nn.Module:
     """Calls a function on all parts of a module; one that is not known only sets numbers."""
-    return value if isinstance(function, Unknown) else machine.attempt(value.apply, function)
+    return value if isinstance(function, UnknownValue) else machine.attempt(value.apply, function)
 
 
 def _list_of_method(
@@ -228,7 +228,7 @@ def _list_of_method(
 ) -> Any:
     found = machine.attempt(lambda: list(getattr(value, name)(*args, **named)))
     machine.step(machine.node, len(found))
-    if name == "parameters" and isinstance(value, Elsewhere):
+    if name == "parameters" and isinstance(value, ExternalModule):
         found = [placeholder((1,))]  # of which a source asks where it lies
     return iter(found) if name not in ("items", "keys", "values") else found
 
@@ -237,11 +237,11 @@ def _buffer(
     machine: Interpreter, value: nn.Module, name: str, tensor: Any = None, persistent: bool = True
 ) -> None:
     """Registers a buffer; its numbers are constants of the diagram."""
-    if isinstance(tensor, Unknown):
+    if isinstance(tensor, UnknownValue):
         source_attributes(value)[name] = tensor
         return
     if tensor is not None and not isinstance(tensor, Tensor):
-        raise machine.raised(TypeError(f"register_buffer: {name} is no tensor"), machine.node)
+        raise machine.source_error(TypeError(f"register_buffer: {name} is no tensor"), machine.node)
     if isinstance(value, SourceModule) and isinstance(tensor, nn.Parameter):
         tensor = tensor.detach()
     machine.attempt(value.register_buffer, name, tensor, persistent=bool(persistent))
@@ -270,7 +270,9 @@ def plain_method(machine: Interpreter, value: Any, name: str, missing: Any) -> A
         return ListedMethod(
             name, lambda *args, **named: format_text(machine, value, *args, **named)
         )
-    return ListedMethod(name, lambda *args, **named: _called(machine, value, name, args, named))
+    return ListedMethod(
+        name, lambda *args, **named: _call_method(machine, value, name, args, named)
+    )
 
 
 def _of_result(machine: Interpreter, value: Any, name: str, missing: Any) -> Any:
@@ -286,20 +288,20 @@ def _of_result(machine: Interpreter, value: Any, name: str, missing: Any) -> Any
     return missing
 
 
-def _called(
+def _call_method(
     machine: Interpreter, value: Any, name: str, args: tuple[Any, ...], named: dict[str, Any]
 ) -> Any:
     """Returns the result of a method; raises Stopped if it is too large."""
     if name in ("extend", "update") and args:
         spread = args[0] if isinstance(args[0], dict) else machine.items(args[0])
         args = (spread, *args[1:])
-        _grown(machine, value, len(spread))
+        _check_growth(machine, value, len(spread))
     if name == "join":
         parts = machine.items(args[0]) if args else []
-        _grown(machine, value, sum(len(value) + len(x) for x in parts if isinstance(x, str)))
+        _check_growth(machine, value, sum(len(value) + len(x) for x in parts if isinstance(x, str)))
         args = (parts, *args[1:])
     if name == "replace" and len(args) > 1 and isinstance(args[1], str):
-        _grown(machine, value, len(value) * len(args[1]))
+        _check_growth(machine, value, len(value) * len(args[1]))
     machine.step(machine.node, len(value) // 100 if hasattr(value, "__len__") else 0)
     found = machine.attempt(getattr(value, name), *args, **named)
     if isinstance(value, dict) and name in ("items", "keys", "values"):
@@ -308,7 +310,7 @@ def _called(
     return machine.checked_size(found)
 
 
-def _grown(machine: Interpreter, value: Any, more: int) -> None:
+def _check_growth(machine: Interpreter, value: Any, more: int) -> None:
     """Raises Stopped if a value would become too large by an addition."""
     if len(value) + more > ITEMS:
         raise machine.stop("it becomes too long", "less")
@@ -324,8 +326,8 @@ def set_attribute(machine: Interpreter, value: Any, name: str, new: Any) -> None
     """Sets ``value.name = new``."""
     if name.startswith("__") or not PART.fullmatch(name):
         raise machine.refuse(f"{short_repr(name)} is not understood here", "a plain attribute")
-    if isinstance(value, Unknown):
-        absorbed(machine, value)
+    if isinstance(value, UnknownValue):
+        unknown_result(machine, value)
     elif isinstance(value, PlainObject):
         value.own[name] = new
     elif isinstance(value, ClassValue):
@@ -338,7 +340,7 @@ def set_attribute(machine: Interpreter, value: Any, name: str, new: Any) -> None
                 f"{short_repr(name)} of a tensor cannot be set", "an attribute of self"
             )
     elif not isinstance(value, SourceFunction):
-        raise machine.refuse(f"{short_repr(name)} of {described(value)} cannot be set")
+        raise machine.refuse(f"{short_repr(name)} of {kind_name(value)} cannot be set")
 
 
 def _set_on_module(machine: Interpreter, value: nn.Module, name: str, new: Any) -> None:
@@ -346,7 +348,7 @@ def _set_on_module(machine: Interpreter, value: nn.Module, name: str, new: Any) 
     held = any(name in inner.get(kind, ()) for kind in ("_parameters", "_buffers", "_modules"))
     plain = isinstance(inner.get(name, MISSING), (*DATA, Tensor))
     taken = hasattr(nn.Module, name) or (name in inner and not plain)
-    if held and isinstance(new, Unknown):
+    if held and isinstance(new, UnknownValue):
         return  # the numbers of weights, as of a file that is loaded
     if isinstance(new, nn.Module | nn.Parameter) or held:
         if taken:
@@ -370,7 +372,7 @@ def _set_on_module(machine: Interpreter, value: nn.Module, name: str, new: Any) 
 
 # --- Attributes of values: those on a list for each kind, and those set by the source
 
-CALLED = ("__init__", "__call__", "__getitem__", "__len__")  # dunder names that are written
+DUNDER_METHODS = ("__init__", "__call__", "__getitem__", "__len__")  # dunder names that are written
 
 
 def attribute(machine: Interpreter, value: Any, name: str) -> Any:
@@ -381,8 +383,8 @@ def attribute(machine: Interpreter, value: Any, name: str) -> Any:
     if type(value) in (int, bool) and (other := of_no_number(machine, name)) is not None:
         return other
     if isinstance(value, nn.Module | PlainObject | ClassValue):
-        words = f"{described(value)!r} object has no attribute {short_repr(name)}"
-        raise machine.raised(AttributeError(words), machine.node)
+        words = f"{kind_name(value)!r} object has no attribute {short_repr(name)}"
+        raise machine.source_error(AttributeError(words), machine.node)
     near = nearest_name(name, _attribute_names(value), "")
     raise machine.refuse(f"{name} of {_kind(value)} is not understood here", near)
 
@@ -391,12 +393,12 @@ def lookup(machine: Interpreter, value: Any, name: str) -> Any:
     """Returns ``value.name``, or MISSING."""
     if name.startswith("__"):
         return _dunder(machine, value, name)
-    if isinstance(value, Unknown):
+    if isinstance(value, UnknownValue):
         return unknown_attribute(machine, value, name)
     if isinstance(value, Namespace):
         return value.names.get(name, value.missing_name(name, MISSING))
     if isinstance(value, Super):
-        return _above(machine, value, name)
+        return _super_attribute(machine, value, name)
     if isinstance(value, ClassValue):
         return _of_class(machine, value, name)
     if isinstance(value, AssumedSettings):
@@ -439,14 +441,14 @@ def _dunder(machine: Interpreter, value: Any, name: str) -> Any:
             name, lambda it, *args, **named: _begin(machine, value, it, args, named)
         )
     if isinstance(value, Super):
-        return _above(machine, value, name)
+        return _super_attribute(machine, value, name)
     if name == "__setattr__" and isinstance(value, SourceModule | PlainObject):
         return ListedMethod(name, lambda key, new: set_attribute(machine, value, str(key), new))
     if name == "__getattr__" and isinstance(value, SourceModule):
         return ListedMethod(name, lambda key: attribute(machine, value, str(key)))
-    if name in CALLED and isinstance(value, ClassValue):
+    if name in DUNDER_METHODS and isinstance(value, ClassValue):
         return _of_class(machine, value, name)
-    if isinstance(value, Unknown):
+    if isinstance(value, UnknownValue):
         return value
     raise machine.refuse(f"{short_repr(name)} is not understood here", "a plain attribute")
 
@@ -458,9 +460,11 @@ def _of_class(machine: Interpreter, value: ClassValue, name: str) -> Any:
     for real in value.real.__mro__:
         own = machine.classes.get(real)
         if own is not None and name in own.names:
-            return _taken(own.names[name], None, value)
-    unknown = next((base for base in every_base(machine, value) if isinstance(base, Unknown)), None)
-    return Unknown(f"{value.name}.{name}", unknown.why) if unknown else MISSING
+            return _bind_attribute(own.names[name], None, value)
+    unknown = next(
+        (base for base in every_base(machine, value) if isinstance(base, UnknownValue)), None
+    )
+    return UnknownValue(f"{value.name}.{name}", unknown.reason) if unknown else MISSING
 
 
 def every_base(machine: Interpreter, value: ClassValue) -> list[Any]:
@@ -474,33 +478,33 @@ def _own_member(machine: Interpreter, value: SourceModule | PlainObject, name: s
     for real in type(value).__mro__:
         own = machine.classes.get(real)
         if own is not None and name in own.names:
-            return _taken(own.names[name], value, type(value).visitor)
+            return _bind_attribute(own.names[name], value, type(value).visitor)
     return MISSING
 
 
-def _taken(found: Any, subject: Any, owner: ClassValue) -> Any:
+def _bind_attribute(found: Any, subject: Any, owner: ClassValue) -> Any:
     """Returns a class attribute as seen from an object or from the class."""
     if isinstance(found, DecoratedFunction):
         if found.kind == "classmethod":
-            return Bound(found.function, (owner,))
+            return BoundFunction(found.function, (owner,))
         if found.kind == "property":
             return found if subject is None else found.function(subject)
         if found.kind == "method" and subject is not None:
-            return Bound(found.function, (subject,))
+            return BoundFunction(found.function, (subject,))
         return found.function
     if isinstance(found, SourceFunction) and subject is not None:
-        return Bound(found, (subject,))
+        return BoundFunction(found, (subject,))
     return found
 
 
-def _above(machine: Interpreter, value: Super, name: str) -> Any:
+def _super_attribute(machine: Interpreter, value: Super, name: str) -> Any:
     """Returns an attribute of ``super()``."""
     order = [*type(value.subject).__mro__]
     above = order[order.index(value.owner.real) + 1 :]
     for real in (one for one in above if one not in (SourceModule, PlainObject)):
         own = machine.classes.get(real)
         if own is not None and name in own.names:
-            return _taken(own.names[name], value.subject, type(value.subject).visitor)
+            return _bind_attribute(own.names[name], value.subject, type(value.subject).visitor)
         if own is None and name == "__init__":
             return _first_step(machine, real, value.subject)
         if own is None and name in (*MODULE_METHODS, "forward", "__call__") and name in vars(real):
@@ -514,7 +518,8 @@ def _first_step(machine: Interpreter, real: type, subject: Any) -> Any:
     def first(*args: Any, **named: Any) -> None:
         if issubclass(real, nn.Module):
             other = any(
-                isinstance(base, Unknown) for base in every_base(machine, type(subject).visitor)
+                isinstance(base, UnknownValue)
+                for base in every_base(machine, type(subject).visitor)
             )
             given = ((), {}) if real is nn.Module and other else (args, named)
             _begin(machine, real, subject, *given)
@@ -550,7 +555,7 @@ def _of_module(machine: Interpreter, value: nn.Module, name: str) -> Any:
     methods = (*MODULE_METHODS, *CONTAINER_METHODS)
     if name in methods and hasattr(type(value), name):
         return module_method(machine, value, name)
-    if isinstance(value, Elsewhere):
+    if isinstance(value, ExternalModule):
         _, made_of, _, named = value.__dict__["made_of"]
         return named[name] if name in named else unknown_attribute(machine, made_of, name, True)
     return MISSING
@@ -578,7 +583,7 @@ def _attribute_names(value: Any) -> list[str]:
 def _kind(value: Any) -> str:
     if isinstance(value, Tensor):
         return "a tensor"
-    return value.name if isinstance(value, Namespace) else described(value)
+    return value.name if isinstance(value, Namespace) else kind_name(value)
 
 
 def _is_setting(value: nn.Module, name: str) -> bool:

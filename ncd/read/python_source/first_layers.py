@@ -16,7 +16,16 @@ from ncd.read.torch_module.from_torch import example_tensors
 # --- The first layer that a ``forward`` gives each of its inputs to, as this fixes their widths
 
 NORMS = (_BatchNorm,)  # which fix a size of their input too, where nothing stands before them
-SAME = ("float", "long", "double", "to", "cuda", "contiguous", "detach", "clone")  # keep the shape
+SAME_SHAPE_METHODS = (
+    "float",
+    "long",
+    "double",
+    "to",
+    "cuda",
+    "contiguous",
+    "detach",
+    "clone",
+)  # keep the shape
 
 
 def first_layers(
@@ -79,7 +88,7 @@ def _part(node: ast.expr, known: dict[str, str]) -> str:
     if isinstance(node, ast.Name):
         return known.get(node.id, "")
     call = node.func if isinstance(node, ast.Call) else None
-    if isinstance(call, ast.Attribute) and call.attr in SAME:
+    if isinstance(call, ast.Attribute) and call.attr in SAME_SHAPE_METHODS:
         return _part(call.value, known)
     key: Any = None
     if isinstance(node, ast.Subscript):

@@ -16,7 +16,7 @@ from torch.library import Library
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_flatten, tree_leaves, tree_map_only, tree_unflatten
 
-from ncd.ops.opaque_call import FOLDED, LETTERS
+from ncd.ops.opaque_call import FOLDED_SPACE, LETTERS
 from ncd.read.python_source.interpreter import Interpreter, SourceModule, source_attributes
 from ncd.read.python_source.other_files import function_words
 from ncd.read.torch_module.comparison import PARTLY_USED
@@ -25,8 +25,8 @@ from ncd.read.torch_module.torch_export import quiet
 
 # --- The functions of torch that stand for folded modules in its graph, without their values
 
-_FUNCTIONS = Library(FOLDED, "DEF")
-_defined: set[str] = set()
+_FUNCTIONS = Library(FOLDED_SPACE, "DEF")
+_defined_functions: set[str] = set()
 
 
 def module_box(kind: str, given: list[Tensor], results: Any) -> Any:
@@ -53,12 +53,12 @@ def _function(name: str, count: int) -> Any:
     """Returns the function with so many results, an overload that is made at its first call."""
     overload = "default" if count == 1 else f"results{count}"
     whole = name if count == 1 else f"{name}.{overload}"
-    if whole not in _defined:
+    if whole not in _defined_functions:
         gives = "Tensor" if count == 1 else f"({', '.join(['Tensor'] * count)})"
         _FUNCTIONS.define(f"{whole}(Tensor[] arrays, int[] sizes, int[] ranks) -> {gives}")
         _FUNCTIONS.impl(whole, _zeros, "CompositeExplicitAutograd")
-        _defined.add(whole)
-    return getattr(getattr(getattr(torch.ops, FOLDED), name), overload)
+        _defined_functions.add(whole)
+    return getattr(getattr(getattr(torch.ops, FOLDED_SPACE), name), overload)
 
 
 def _zeros(arrays: list[Tensor], sizes: list[int], ranks: list[int]) -> Any:
@@ -71,9 +71,9 @@ def _zeros(arrays: list[Tensor], sizes: list[int], ranks: list[int]) -> Any:
 
 # --- Decides which modules of a large model are boxes, by a run on arrays without numbers
 
-FEW = 4  # calls of torch that are no more to draw than a box
-PLAIN = (bool, int, float, str, type(None), torch.dtype, torch.device)
-ASKED = (
+MAX_UNBOXED_CALLS = 4  # calls of torch that are no more to draw than a box
+PLAIN_TYPES = (bool, int, float, str, type(None), torch.dtype, torch.device)
+UNCOUNTED_CALLS = (
     "__get__",
     "size",
     "dim",
@@ -94,14 +94,14 @@ class FoldedCall:
 
     results: Any = None
     foldable: bool = False
-    own: int = 0
+    torch_call_count: int = 0
     inner: list[FoldedCall] = field(default_factory=list)
 
     def size(self, levels: int) -> int:
         """Returns how many calls and boxes are drawn if so many levels of modules are open."""
         if levels < 0 and self.foldable:
             return 1
-        return self.own + sum(one.size(levels - 1) for one in self.inner)
+        return self.torch_call_count + sum(one.size(levels - 1) for one in self.inner)
 
     def height(self) -> int:
         """Returns the number of levels of modules inside it."""
@@ -125,7 +125,7 @@ class Folding:
     def record(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """Runs the model on arrays without numbers; equal modules on equal arrays run once."""
         self._open = [self.whole]
-        with _in_place_of(self.model, self._recorded), _Counter(self._open):
+        with _in_place_of(self.model, self._record_call), _Counter(self._open):
             return self.model(*args, **named)
 
     def choose(self, most: int) -> bool:
@@ -135,14 +135,14 @@ class Folding:
         return self.levels < height
 
     @contextmanager
-    def applied(self) -> Iterator[None]:
+    def apply(self) -> Iterator[None]:
         """Puts boxes in the place of the modules in closed levels."""
         self.boxes.clear()
         self._open = [self.whole]
-        with _in_place_of(self.model, self._boxed):
+        with _in_place_of(self.model, self._box_call):
             yield
 
-    def _recorded(
+    def _record_call(
         self, part: nn.Module, forward: Callable[..., Any], *args: Any, **named: Any
     ) -> Any:
         key = self._key(part, args, named)
@@ -151,20 +151,24 @@ class Folding:
             return tree_map_only(Tensor, torch.empty_like, found.results)
         call = self._calls[key] = FoldedCall()
         self._open[-1].inner.append(call)
-        call.results = self._inside(call, forward, args, named)
+        call.results = self._run_inside(call, forward, args, named)
         call.foldable = _foldable((args, named), call.results)
         return call.results
 
-    def _boxed(self, part: nn.Module, forward: Callable[..., Any], *args: Any, **named: Any) -> Any:
+    def _box_call(
+        self, part: nn.Module, forward: Callable[..., Any], *args: Any, **named: Any
+    ) -> Any:
         call = self._calls.get(self._key(part, args, named))
         closed = len(self._open) > self.levels
-        if call is None or not closed or not call.foldable or call.size(99) <= FEW:
-            return self._inside(self.whole, forward, args, named)
+        if call is None or not closed or not call.foldable or call.size(99) <= MAX_UNBOXED_CALLS:
+            return self._run_inside(self.whole, forward, args, named)
         self.boxes[type(part).__name__] += 1
         given = [x for x in tree_leaves((args, named)) if isinstance(x, Tensor)]
         return module_box(type(part).__name__, given, call.results)
 
-    def _inside(self, call: FoldedCall, forward: Callable[..., Any], args: Any, named: Any) -> Any:
+    def _run_inside(
+        self, call: FoldedCall, forward: Callable[..., Any], args: Any, named: Any
+    ) -> Any:
         self._open.append(call)
         try:
             return forward(*args, **named)
@@ -176,7 +180,9 @@ class Folding:
         if id(part) not in self._alike:
             self._alike[id(part)] = _settings(part)
         leaves, spec = tree_flatten((args, named))
-        shapes = ((*x.shape, x.dtype) if isinstance(x, Tensor) else _compared(x) for x in leaves)
+        shapes = (
+            (*x.shape, x.dtype) if isinstance(x, Tensor) else _comparison_key(x) for x in leaves
+        )
         return self._alike[id(part)], tuple(shapes), str(spec)
 
 
@@ -188,8 +194,8 @@ class _Counter(TorchFunctionMode):
         self.opened = opened
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if getattr(func, "__name__", "") not in ASKED:
-            self.opened[-1].own += 1
+        if getattr(func, "__name__", "") not in UNCOUNTED_CALLS:
+            self.opened[-1].torch_call_count += 1
         return func(*args, **(kwargs or {}))
 
 
@@ -211,7 +217,7 @@ def _foldable(given: Any, results: Any) -> bool:
     takes = [x for x in tree_leaves(given) if isinstance(x, Tensor)]
     gives = tree_leaves(results)
     arrays = [x for x in gives if isinstance(x, Tensor)]
-    plain = all(isinstance(x, (Tensor, *PLAIN)) for x in gives)
+    plain = all(isinstance(x, (Tensor, *PLAIN_TYPES)) for x in gives)
     real = all(x.dtype.is_floating_point and x.numel() for x in arrays)
     new = not {*map(id, takes)} & {*map(id, arrays)}
     return bool(arrays) and 0 < len(takes) <= len(LETTERS) and plain and real and new
@@ -226,7 +232,7 @@ def _settings(part: nn.Module) -> Any:
             tuple((key, x.shape) for key, x in one._parameters.items() if x is not None),
             tuple((key, x.shape) for key, x in one._buffers.items() if x is not None),
             tuple(
-                (key, _compared(x))
+                (key, _comparison_key(x))
                 for key, x in one.__dict__.items()
                 if key[:1] != "_" and key != RUN
             ),
@@ -235,27 +241,29 @@ def _settings(part: nn.Module) -> Any:
     )
 
 
-def _compared(x: Any) -> Any:
+def _comparison_key(x: Any) -> Any:
     """Returns a value that is equal for equal plain values, and for others only for the same one.
 
     A module counts by its class, as those in another one are compared by themselves.
     """
-    if isinstance(x, PLAIN):
+    if isinstance(x, PLAIN_TYPES):
         return x
     if isinstance(x, nn.Module):
         return type(x)
     if isinstance(x, list | tuple):
-        return tuple(map(_compared, x))
-    return tuple((key, _compared(each)) for key, each in x.items()) if type(x) is dict else id(x)
+        return tuple(map(_comparison_key, x))
+    return (
+        tuple((key, _comparison_key(each)) for key, each in x.items()) if type(x) is dict else id(x)
+    )
 
 
 # --- A module as a term; of a large one the upper levels, with the modules below them as boxes
 
 PARTS = 40  # modules of a model that may be large
-MOST = 500  # calls of torch that are drawn in a few seconds
+MAX_DRAWN_CALLS = 500  # calls of torch that are drawn in a few seconds
 
 
-def drawn(
+def import_folded(
     machine: Interpreter,
     model: nn.Module,
     inputs: tuple[Any, ...],
@@ -271,13 +279,13 @@ def drawn(
         named: Those by name.
         axes: The axes of inputs, by their names.
     """
-    machine.folded.clear()
+    machine.folded_counts.clear()
     folding = _folding(machine, model, inputs, named)
-    with folding.applied() if folding else nullcontext():
+    with folding.apply() if folding else nullcontext():
         found = from_torch(model, *inputs, axes=axes, **named)
     if not folding:
         return found
-    machine.folded.update(folding.boxes)
+    machine.folded_counts.update(folding.boxes)
     return replace(found, notes=tuple(x for x in found.notes if not x.startswith(PARTLY_USED)))
 
 
@@ -285,13 +293,13 @@ def run(
     machine: Interpreter, model: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]
 ) -> Any:
     """Runs a module on arrays without numbers; of a large one the calls inside it are recorded."""
-    machine.recorded = None
-    with _unchanged(model):
+    machine.last_large_run = None
+    with _restoring_state(model):
         if not is_large(model):
             return model(*inputs, **named)
         folding = Folding(model)
         found = folding.record(inputs, named)
-        machine.recorded = _call_of(model, inputs, named), folding
+        machine.last_large_run = _call_of(model, inputs, named), folding
     return found
 
 
@@ -305,7 +313,7 @@ def is_large(model: nn.Module) -> bool:
 
 
 @contextmanager
-def _unchanged(model: nn.Module) -> Iterator[None]:
+def _restoring_state(model: nn.Module) -> Iterator[None]:
     """Takes back what a run sets on the modules of a source, such as a mask that is made once.
 
     The arrays of this run have no numbers.
@@ -342,7 +350,7 @@ def _folding(
     machine: Interpreter, model: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]
 ) -> Folding | None:
     """Returns which modules of a model are folded; None for a small one, or one that stops."""
-    known = machine.recorded
+    known = machine.last_large_run
     if known is None or known[0] != _call_of(model, inputs, named):
         try:
             with quiet(), FakeTensorMode(allow_non_fake_inputs=True) as mode, torch.no_grad():
@@ -350,17 +358,19 @@ def _folding(
         except Exception:  # what stops is drawn up to the call that does
             machine.failure = None
             return None
-    folding: Folding | None = machine.recorded[1] if machine.recorded else None
-    return folding if folding is not None and folding.choose(MOST) else None
+    folding: Folding | None = machine.last_large_run[1] if machine.last_large_run else None
+    return folding if folding is not None and folding.choose(MAX_DRAWN_CALLS) else None
 
 
 def folded_modules(machine: Interpreter) -> str:
     """Returns a sentence about the modules that are folded; empty if none is."""
-    if not machine.folded:
+    if not machine.folded_counts:
         return ""
     own = {each.name for each in machine.classes.values()}
-    order = sorted(machine.folded, key=lambda name: name not in own)  # those of the source first
-    counts = {name: machine.folded[name] for name in order}
+    order = sorted(
+        machine.folded_counts, key=lambda name: name not in own
+    )  # those of the source first
+    counts = {name: machine.folded_counts[name] for name in order}
     names = [f"{name} ({n:,} times)" if n > 1 else name for name, n in counts.items()]
     more = f" and {len(names) - 5} more" * (len(names) > 5)
     fact = (

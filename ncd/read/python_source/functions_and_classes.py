@@ -19,7 +19,7 @@ from ncd.notation.term_reader import TextError
 from ncd.read.python_source.attributes import attribute, every_base, member
 from ncd.read.python_source.interpreter import (
     SETTINGS,
-    Bound,
+    BoundFunction,
     BuiltinFunction,
     ClassValue,
     DecoratedFunction,
@@ -34,12 +34,18 @@ from ncd.read.python_source.interpreter import (
     SourceFunction,
     SourceModule,
     Super,
-    Unknown,
+    UnknownValue,
 )
-from ncd.read.python_source.other_files import Elsewhere, box, is_class_name
-from ncd.read.python_source.source_operators import described
+from ncd.read.python_source.other_files import ExternalModule, box, is_class_name
+from ncd.read.python_source.source_operators import kind_name
 from ncd.read.python_source.torch_layers import MODULES, begin, layer, spread
-from ncd.read.python_source.torch_names import GRADIENT, LISTED, is_size, sized, torch_call
+from ncd.read.python_source.torch_names import (
+    GRADIENT,
+    LISTED_CALLABLES,
+    is_size,
+    size_limited,
+    torch_call,
+)
 from ncd.read.python_source.unknown_sizes import of_function
 from ncd.read.torch_module.axis_names import METHODS
 from ncd.read.torch_module.torch_export import quiet
@@ -47,14 +53,14 @@ from ncd.words import nearest_name
 
 # --- Calls of functions and classes of a source, of modules, and of listed functions
 
-OWN = (SourceFunction, Bound, ClassValue, ListedMethod)
+SOURCE_CALLABLES = (SourceFunction, BoundFunction, ClassValue, ListedMethod)
 ERRORS = (
     *(ValueError, TypeError, RuntimeError, AssertionError, NotImplementedError, ImportError),
     *(ModuleNotFoundError, KeyError, IndexError, AttributeError, Exception, StopIteration),
     *(ZeroDivisionError, OverflowError, ArithmeticError, LookupError, DeprecationWarning),
     *(UserWarning, FutureWarning, Warning, OSError),
 )
-MADE = "a module runs on its inputs only when it is drawn"
+NOT_RUN_REASON = "a module runs on its inputs only when it is drawn"
 
 
 def call(
@@ -65,13 +71,13 @@ def call(
     scope: Scope | None = None,
 ) -> Any:
     """Returns the result of a call; raises TextError if it is not supported."""
-    if isinstance(function, Unknown):
+    if isinstance(function, UnknownValue):
         return _of_unknown(machine, function, args, named)
     if isinstance(function, BuiltinFunction):
         return machine.checked_size(_native(machine, function, args, named, scope))
     if isinstance(function, nn.Module):
         return _run(machine, function, args, named)
-    if isinstance(function, OWN):
+    if isinstance(function, SOURCE_CALLABLES):
         return function(*args, **named)
     if isinstance(function, DecoratedFunction):
         return call(machine, function.function, args, named, scope)
@@ -79,7 +85,7 @@ def call(
         return function(*args[:1])
     if (own := member(machine, function, "__call__")) is not None:
         return own(*args, **named)
-    return _listed(machine, function, args, named)
+    return _call_listed(machine, function, args, named)
 
 
 def _native(
@@ -92,17 +98,17 @@ def _native(
     return machine.attempt(function.run, machine, *args, **named)
 
 
-def _listed(
+def _call_listed(
     machine: Interpreter, function: Any, args: tuple[Any, ...], named: dict[str, Any]
 ) -> Any:
     """Returns the result of a listed function, layer or error."""
     try:
-        listed = function in LISTED
+        listed = function in LISTED_CALLABLES
     except TypeError:
         listed = False
     if function is torch.Tensor:
         if all(is_size(n) for n in args):
-            return sized(torch.zeros)(machine, *(args or (0,)))
+            return size_limited(torch.zeros)(machine, *(args or (0,)))
         return torch_call(machine, torch.tensor, args, {"dtype": torch.float32})
     if isinstance(function, type) and issubclass(function, nn.Module) and listed:
         return layer(machine, function, args, named)
@@ -110,18 +116,18 @@ def _listed(
         return torch_call(machine, function, args, named)
     if isinstance(function, type) and function in ERRORS:
         return function(*(str(one) for one in args if isinstance(one, str | int | float)))
-    raise machine.refuse(f"{described(function)} is not called here", "a listed function")
+    raise machine.refuse(f"{kind_name(function)} is not called here", "a listed function")
 
 
 def _of_unknown(
-    machine: Interpreter, function: Unknown, args: tuple[Any, ...], named: dict[str, Any]
+    machine: Interpreter, function: UnknownValue, args: tuple[Any, ...], named: dict[str, Any]
 ) -> Any:
     """Returns a box of what stands in another file, or an unknown value."""
     if machine.tracing:
         return box(machine, function, (*args, *named.values()))
     if machine.building and is_class_name(function):
-        return Elsewhere(machine, function, args, named)
-    return Unknown(f"{function.name}(…)"[:80], function.why)
+        return ExternalModule(machine, function, args, named)
+    return UnknownValue(f"{function.name}(…)"[:80], function.reason)
 
 
 def _run(
@@ -142,10 +148,10 @@ def _run(
         machine.direct.add(id(module))
     if machine.runner is not None:
         return machine.runner(module, args, {**_plain_masks(module, args), **named})
-    return Unknown("the result of the model", MADE)
+    return UnknownValue("the result of the model", NOT_RUN_REASON)
 
 
-LARGE = 2**17  # numbers that a module takes while another one is made
+LARGE_INPUT_NUMBERS = 2**17  # numbers that a module takes while another one is made
 
 
 def _shapes_alone(
@@ -157,7 +163,11 @@ def _shapes_alone(
     """
     arrays = [x for x in tree_leaves((args, named)) if isinstance(x, Tensor)]
     fake = any(isinstance(x, FakeTensor) for x in arrays)
-    if fake or sum(x.numel() for x in arrays) < LARGE or not any(True for _ in module.parameters()):
+    if (
+        fake
+        or sum(x.numel() for x in arrays) < LARGE_INPUT_NUMBERS
+        or not any(True for _ in module.parameters())
+    ):
         return None
     try:
         with quiet(), FakeTensorMode(allow_non_fake_inputs=True) as mode, torch.no_grad():
@@ -256,22 +266,22 @@ def _function(
             defaults[one.arg] = machine.value(word, scope)
 
     def interpret(function: SourceFunction, args: Any, named: Any) -> Any:
-        return _called(machine, function, args, named)
+        return _call_function(machine, function, args, named)
 
     return SourceFunction(name, node, scope, interpret, defaults, owner)
 
 
-def _called(
+def _call_function(
     machine: Interpreter, function: SourceFunction, args: tuple[Any, ...], named: Mapping[str, Any]
 ) -> Any:
     """Returns the result of a function."""
-    scope = Scope(function.scope, bound(machine, function, args, named), function=function)
+    scope = Scope(function.scope, bind_arguments(machine, function, args, named), function=function)
     if INITIAL.fullmatch(function.name) and not machine.tracing:
-        return _initialised(machine, function, scope)
+        return _call_initialiser(machine, function, scope)
     return _ran(machine, function, scope)
 
 
-def _initialised(machine: Interpreter, function: SourceFunction, scope: Scope) -> Any:
+def _call_initialiser(machine: Interpreter, function: SourceFunction, scope: Scope) -> Any:
     """Returns the result of a function that only sets numbers; an error in it does not matter."""
     try:
         return _ran(machine, function, scope)
@@ -311,7 +321,7 @@ def _yields(node: ast.FunctionDef) -> bool:
     return False
 
 
-def bound(
+def bind_arguments(
     machine: Interpreter, function: SourceFunction, args: tuple[Any, ...], named: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Returns the arguments of a call by name; raises Python's errors if they do not match."""
@@ -344,13 +354,13 @@ def bound(
 
 
 def _misfit(machine: Interpreter, words: str) -> Exception:
-    return machine.raised(TypeError(words), machine.node)
+    return machine.source_error(TypeError(words), machine.node)
 
 
 # --- Classes of a source: their creation, and their objects
 
 CLASSES = 300
-NESTED = 5  # lists of what a model gives inside of each other
+MAX_LIST_DEPTH = 5  # lists of what a model gives inside of each other
 KEPT = (  # methods of the context of a function with a gradient of its own
     *("save_for_backward", "save_for_forward", "mark_dirty", "mark_non_differentiable"),
     "set_materialize_grads",
@@ -368,7 +378,7 @@ def class_value(machine: Interpreter, node: ast.ClassDef, scope: Scope) -> Class
     methods = {one.name for one in node.body if isinstance(one, ast.FunctionDef)}
     real = _real(machine, node.name, bases, methods)
     made = ClassValue(node.name, real, {}, lambda *given: _instance(machine, *given), bases)
-    made.annotated = [
+    made.annotated_names = [
         one.target.id
         for one in node.body
         if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)
@@ -378,7 +388,7 @@ def class_value(machine: Interpreter, node: ast.ClassDef, scope: Scope) -> Class
     inner = Scope(scope, made.names, is_class=True)
     machine.run(node.body, inner)
     for value in made.names.values():
-        _own(value, made)
+        _set_owner(value, made)
     if any(isinstance(base, BuiltinFunction) and base.name == GRADIENT for base in bases):
         made.names["apply"] = ListedMethod("apply", partial(_own_gradient, machine, made))
     functions = (one for one in made.names.values() if isinstance(one, SourceFunction))
@@ -400,9 +410,9 @@ def _own_gradient(machine: Interpreter, made: ClassValue, *args: Any) -> Any:
     return call(machine, attribute(machine, made, "forward"), (*before, *args), {})
 
 
-def _own(value: Any, made: ClassValue) -> None:
+def _set_owner(value: Any, made: ClassValue) -> None:
     """Records for each method the class that it belongs to, for ``super()``."""
-    inner = value.function if isinstance(value, DecoratedFunction | Bound) else value
+    inner = value.function if isinstance(value, DecoratedFunction | BoundFunction) else value
     if isinstance(inner, SourceFunction) and inner.owner is None:
         inner.owner = made
 
@@ -415,11 +425,11 @@ def _real(machine: Interpreter, name: str, bases: tuple[Any, ...], methods: set[
             found.append(base.real)
         elif is_module_class(base):
             found += [one for one in (SourceModule, base) if one not in found]
-        elif not isinstance(base, Unknown | Namespace | BuiltinFunction | type):
-            raise machine.refuse(f"{described(base)} is no class to inherit from", "nn.Module")
+        elif not isinstance(base, UnknownValue | Namespace | BuiltinFunction | type):
+            raise machine.refuse(f"{kind_name(base)} is no class to inherit from", "nn.Module")
     if SourceModule in found and nn.Module in found:
         found.remove(nn.Module)
-    if not found and "forward" in methods and any(isinstance(base, Unknown) for base in bases):
+    if not found and "forward" in methods and any(isinstance(base, UnknownValue) for base in bases):
         found = [SourceModule]  # a module whose base stands in another file
     modules = any(issubclass(one, nn.Module) for one in found)
     plain = any(issubclass(one, PlainObject) for one in found)
@@ -467,11 +477,11 @@ def _is_text(annotation: ast.expr | None) -> bool:
 
 def _tensors(machine: Interpreter, found: Any, depth: int = 0) -> Any:
     """Returns the outputs of a whole model; an output object becomes a tuple of its tensors."""
-    if isinstance(found, Unknown):
-        raise machine.unknown(found)
+    if isinstance(found, UnknownValue):
+        raise machine.unknown_error(found)
     if isinstance(found, PlainObject):
         found = tuple(found.own.values())
-    if isinstance(found, list | tuple) and depth < NESTED:
+    if isinstance(found, list | tuple) and depth < MAX_LIST_DEPTH:
         return tuple(_tensors(machine, one, depth + 1) for one in found)
     if isinstance(found, dict):
         return {name: _tensors(machine, one, depth + 1) for name, one in found.items()}
@@ -492,13 +502,13 @@ def _instance(
         raise machine.stop(f"it makes more than {MODULES:,} modules", "fewer layers")
     subject: Any = object.__new__(made.real)
     with machine.building_module():
-        if any(isinstance(base, Unknown) for base in every_base(machine, made)):
+        if any(isinstance(base, UnknownValue) for base in every_base(machine, made)):
             begin(machine, nn.Module, subject, (), {})  # as a base of another file may do itself
         try:
             if (first := member(machine, subject, "__init__")) is not None:
-                if isinstance(first, Bound) and isinstance(first.function, SourceFunction):
+                if isinstance(first, BoundFunction) and isinstance(first.function, SourceFunction):
                     args, named = of_function(machine, made.name, first.function, args, named)
-                    given = bound(machine, first.function, (subject, *args), named)
+                    given = bind_arguments(machine, first.function, (subject, *args), named)
                     subject.__dict__[SETTINGS] = given
                 first(*args, **named)
             else:
@@ -517,11 +527,13 @@ def _plain_object(
     subject = made.real()
     if (first := member(machine, subject, "__init__")) is not None:
         first(*args, **named)
-    elif any(isinstance(base, Unknown) for base in made.bases):
-        return Unknown(made.name, next(b for b in made.bases if isinstance(b, Unknown)).why)
+    elif any(isinstance(base, UnknownValue) for base in made.bases):
+        return UnknownValue(
+            made.name, next(b for b in made.bases if isinstance(b, UnknownValue)).reason
+        )
     elif args or named:
         error = TypeError(f"{made.name}() takes no arguments")
-        raise machine.raised(error, machine.node)
+        raise machine.source_error(error, machine.node)
     return subject
 
 
@@ -538,7 +550,7 @@ def fill(
     node = ast.Lambda(given, ast.Constant(None))
     defaults = {name: value for name, value in fields.items() if not isinstance(value, Missing)}
     function = SourceFunction(made.name, node, Scope(), lambda *_: None, defaults)
-    for name, value in bound(machine, function, args, named).items():
+    for name, value in bind_arguments(machine, function, args, named).items():
         subject.own[name] = value.make() if isinstance(value, Factory) else value
     if (after := member(machine, subject, "__post_init__")) is not None:
         after()

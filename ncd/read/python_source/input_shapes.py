@@ -11,20 +11,27 @@ from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from ncd.read.python_source.interpreter import Interpreter
-from ncd.read.python_source.other_files import Elsewhere
+from ncd.read.python_source.other_files import ExternalModule
 from ncd.read.python_source.structured_inputs import FRAMES, TOKENS, of_pattern, settings_of
-from ncd.read.python_source.usual_sizes import usual
+from ncd.read.python_source.usual_sizes import usual_value
 
 SQUARE = re.compile(r"\b(\d{2,3})\s*(?:x|×|\*|by|\\times)\s*\1(?!\d)")  # 84 x 84
 WIDEST = 5000  # features of an input
-NAMED = ("input_shape", "image_size", "img_size", "input_size", "image_resolution", "resolution")
+IMAGE_SIZE_NAMES = (
+    "input_shape",
+    "image_size",
+    "img_size",
+    "input_size",
+    "image_resolution",
+    "resolution",
+)
 CHANNELS = ("channels", "input_channels", "c_in")
 STEPS = ("seq_len", "length")
 WIDTHS = ("in_channels", "num_features", "num_channels", "in_features", "input_size")
 SIDES = (64, 224, 256, 32, 28, 96, 128, 299, 512)  # of a picture
-FIXED = (32, 224, 28, 64, 256, 96, 128, 299)  # of one that a linear layer follows
+FIXED_SIDES = (32, 224, 28, 64, 256, 96, 128, 299)  # of one that a linear layer follows
 LENGTHS = (16, 8, 64, 128)  # of a sequence
-LONG = (1024, 16000)  # of a sound, of which one window takes hundreds of numbers
+SOUND_LENGTHS = (1024, 16000)  # of a sound, of which one window takes hundreds of numbers
 LAYERS = (nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.Embedding, nn.Linear, nn.RNNBase, nn.LayerNorm)
 
 
@@ -55,7 +62,7 @@ def of_tokens(model: nn.Module, name: str) -> Iterator[str]:
     []
     """
     first = next((part for part in model.modules() if not [*part.children()]), None)
-    if isinstance(first, Elsewhere) and re.fullmatch(TOKENS, name):
+    if isinstance(first, ExternalModule) and re.fullmatch(TOKENS, name):
         yield "1x16#10"
 
 
@@ -97,7 +104,7 @@ def sides_of(model: nn.Module) -> list[int]:
     """Returns the side of a picture given in the settings of a module."""
     found = []
     settings = settings_of(model)
-    for name in NAMED:
+    for name in IMAGE_SIZE_NAMES:
         value = settings.get(name)
         sides = value if isinstance(value, tuple | list) else (value,)
         value = (*sides[len(sides) == 3 :], None)[0]  # 3 are channels, height and width
@@ -140,12 +147,12 @@ def likely(machine: Interpreter, model: nn.Module) -> bool:
 def of_first(machine: Interpreter, model: nn.Module, first: Any) -> Iterator[str]:
     """Yields shapes that the first layer of a module accepts."""
     if isinstance(first, nn.Conv1d):
-        yield from (f"1x{first.in_channels or 3}x{n}" for n in (*LENGTHS, *LONG))
+        yield from (f"1x{first.in_channels or 3}x{n}" for n in (*LENGTHS, *SOUND_LENGTHS))
         if first.in_channels == 1:  # which may be added first
-            yield from (f"1x{n}" for n in LONG)
+            yield from (f"1x{n}" for n in SOUND_LENGTHS)
     elif isinstance(first, nn.Conv2d):
         named = _named_sides(machine.text)
-        usual = SIDES if likely(machine, model) else (*named, *FIXED)
+        usual = SIDES if likely(machine, model) else (*named, *FIXED_SIDES)
         sides = (*sides_of(model), *((28, *usual) if first.in_channels < 2 else usual))
         channels = first.in_channels or (3 if sides_of(model) else 1)  # a lazy one takes any
         yield from (f"1x{channels}x{n}x{n}" for n in sides)
@@ -177,12 +184,14 @@ def _named_sides(text: str) -> list[int]:
 # --- Shapes that a source itself tells: where it takes them apart, and in its comments
 
 BATCH = re.compile(r"b|bs|bsz|nb|batch|batch_?size|batches")
-WIDE = re.compile(r"c|ch|d|f|m|dim|(in_|input_|num_|n_|embed_)?(channels?|features|dim|size)|in_ch")
+FEATURES_NAME = re.compile(
+    r"c|ch|d|f|m|dim|(in_|input_|num_|n_|embed_)?(channels?|features|dim|size)|in_ch"
+)
 SIDE = re.compile(r"h|w|hh|ww|hei(ght)?|wid(th)?|height|rows|cols|(image_|img_)?(h|w|height|width)")
 TURNS = re.compile(r"t|n|l|s|k|(num_|n_)?(nodes|tokens|patches|frames|steps)|time|seq|len|length")
 MORE_TURNS = re.compile(r".*(_len|_length|_steps|seq.*|frames|tokens)|sequence(_length)?")
 HEADS = re.compile(r"(num_|n_)?heads?")
-LISTED = re.compile(r"[\[(]([\w ,×*]{3,80})[\])]")
+SHAPE_IN_BRACKETS = re.compile(r"[\[(]([\w ,×*]{3,80})[\])]")
 FAR = 160  # letters between the name of an input and its shape
 
 
@@ -215,14 +224,14 @@ def _named_size(
         return _size(settings, ("heads", "num_heads", "n_heads", "nhead", "h")) or 4
     if SIDE.fullmatch(name):
         return (*sides_of(model), 32)[0]
-    if WIDE.fullmatch(name):
+    if FEATURES_NAME.fullmatch(name):
         first = next((part for part in model.modules() if isinstance(part, LAYERS)), None)
         widths = (getattr(first, one, 0) for one in WIDTHS if first is not None)
         own = _size(settings, ("in_channels", "channels", "in_chans", *WIDTHS, "d_model", "dim"))
         return next((n for n in widths if type(n) is int and n > 0), own) or None
     if TURNS.fullmatch(name) or MORE_TURNS.fullmatch(name):
         return 16
-    return found if type(found := usual(name)) is int and found > 0 else None
+    return found if type(found := usual_value(name)) is int and found > 0 else None
 
 
 def of_source(text: str, forward: ast.AST, name: str, model: nn.Module) -> Iterator[str]:
@@ -232,12 +241,12 @@ def of_source(text: str, forward: ast.AST, name: str, model: nn.Module) -> Itera
     >>> [*of_source(text, ast.parse(text).body[0], "x", nn.Linear(8, 3))]
     ['16x1x64']
     """
-    for words in (*_apart(forward, name), *_shapes_in_comments(text, forward, name)):
+    for words in (*_unpacked_names(forward, name), *_shapes_in_comments(text, forward, name)):
         if len(words) > 1 and (shape := sides_of_words(words, model)):
             yield shape
 
 
-def _apart(forward: ast.AST, name: str) -> Iterator[list[str]]:
+def _unpacked_names(forward: ast.AST, name: str) -> Iterator[list[str]]:
     """Yields the names of sizes in ``b, c = x.shape``, also with others behind them."""
     for node in ast.walk(forward):
         if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Tuple):
@@ -263,5 +272,5 @@ def _shapes_in_comments(text: str, forward: ast.AST, name: str) -> Iterator[list
         for place in re.finditer(rf"\b{re.escape(name)}\b", note):
             yield from (
                 re.split(r"[,×*]", found[1].strip(" ,"))
-                for found in LISTED.finditer(note, place.end(), place.end() + FAR)
+                for found in SHAPE_IN_BRACKETS.finditer(note, place.end(), place.end() + FAR)
             )

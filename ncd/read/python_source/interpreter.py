@@ -73,7 +73,7 @@ def as_text_error(raised: SourceException) -> TextError:
 SUBMODULES = ("torch", "pytorch", "models")  # of libraries, with the same names
 
 
-class _Whole:
+class _SharedValue:
     """A value that copies of a module share."""
 
     def __deepcopy__(self, memo: Any) -> Any:
@@ -81,15 +81,15 @@ class _Whole:
 
 
 @dataclass(eq=False)
-class Unknown(_Whole):
+class UnknownValue(_SharedValue):
     """A value that is not known, such as a result of an unknown library."""
 
     name: str
-    why: str
+    reason: str
 
 
 @dataclass(eq=False)
-class Namespace(_Whole):
+class Namespace(_SharedValue):
     """A module of a library, with the names that may be used."""
 
     name: str
@@ -106,22 +106,22 @@ class PartialNamespace(Namespace):
     def missing_name(self, name: str, missing: Any) -> Any:
         if name in SUBMODULES:
             return PartialNamespace(f"{self.name}.{name}", self.names)
-        return Unknown(f"{self.name}.{name}"[:80], f"{name} of {self.name} is not read")
+        return UnknownValue(f"{self.name}.{name}"[:80], f"{name} of {self.name} is not read")
 
 
 @dataclass(eq=False)
-class Scope(_Whole):
+class Scope(_SharedValue):
     """The names of a module, class or function; ``outer`` is the enclosing scope."""
 
     outer: Scope | None = None
     names: dict[str, Any] = field(default_factory=dict)
-    elsewhere: dict[str, Scope] = field(default_factory=dict)  # declared global or nonlocal
+    declared_scopes: dict[str, Scope] = field(default_factory=dict)  # declared global or nonlocal
     function: SourceFunction | None = None
     is_class: bool = False
 
     def home(self, name: str) -> Scope:
         """Returns the scope in which a name is set."""
-        return self.elsewhere.get(name, self)
+        return self.declared_scopes.get(name, self)
 
     def find(self, name: str) -> Scope | None:
         """Returns the scope that knows a name; a class does not show its names to its methods."""
@@ -139,7 +139,7 @@ class Scope(_Whole):
 
 
 @dataclass(eq=False)
-class SourceFunction(_Whole):
+class SourceFunction(_SharedValue):
     """A function defined in the source, which is interpreted when called."""
 
     name: str
@@ -162,7 +162,7 @@ def parameters(function: SourceFunction) -> tuple[list[str], list[str]]:
 
 
 @dataclass(eq=False)
-class DecoratedFunction(_Whole):
+class DecoratedFunction(_SharedValue):
     """A function behind ``@property``, ``@staticmethod`` or ``@classmethod``."""
 
     kind: str
@@ -170,7 +170,7 @@ class DecoratedFunction(_Whole):
 
 
 @dataclass(eq=False)
-class Bound(_Whole):
+class BoundFunction(_SharedValue):
     """A function with its first arguments given: a method, or ``functools.partial``."""
 
     function: Any
@@ -182,7 +182,7 @@ class Bound(_Whole):
 
 
 @dataclass(eq=False)
-class ListedMethod(_Whole):
+class ListedMethod(_SharedValue):
     """A method that is on the list for a kind of value."""
 
     name: str
@@ -193,7 +193,7 @@ class ListedMethod(_Whole):
 
 
 @dataclass(eq=False)
-class Super(_Whole):
+class Super(_SharedValue):
     """``super()``: the classes that come after a class in the method resolution order."""
 
     owner: ClassValue
@@ -201,7 +201,7 @@ class Super(_Whole):
 
 
 @dataclass(eq=False)
-class ClassValue(_Whole):
+class ClassValue(_SharedValue):
     """A class of the source; ``real`` is an empty Python class with the same base order."""
 
     name: str
@@ -209,7 +209,7 @@ class ClassValue(_Whole):
     names: dict[str, Any]
     create: Callable[..., Any]
     bases: tuple[Any, ...] = ()
-    annotated: list[str] = field(default_factory=list)  # names with a type hint
+    annotated_names: list[str] = field(default_factory=list)  # names with a type hint
     fields: list[str] | None = None  # of a data class
 
     def __call__(self, *args: Any, **named: Any) -> Any:
@@ -257,14 +257,14 @@ class SourceModule(nn.Module):
 
 
 @dataclass(eq=False)
-class BuiltinFunction(_Whole):
+class BuiltinFunction(_SharedValue):
     """A function implemented here for the interpreter, which is its first argument."""
 
     name: str
     run: Callable[..., Any]
 
 
-class NoOpContext(_Whole):
+class NoOpContext(_SharedValue):
     """A context or decorator without effect, such as ``torch.no_grad()``."""
 
     def __call__(self, function: Any = None, *more: Any, **named: Any) -> Any:
@@ -273,12 +273,12 @@ class NoOpContext(_Whole):
 
 PART = re.compile(r"[\w\-+ /:]{1,80}")  # the name of an attribute, which torch writes into code
 SETTINGS = "made_with"  # the attribute of modules with the arguments of their ``__init__``
-OWN = "own_names"  # the attribute of modules with what the source sets on them
+SOURCE_NAMES_KEY = "own_names"  # the attribute of modules with what the source sets on them
 
 
 def source_attributes(value: nn.Module) -> dict[str, Any]:
     """Returns the attributes that a source has set on a module, besides its tensors and modules."""
-    found: dict[str, Any] = value.__dict__.setdefault(OWN, {})
+    found: dict[str, Any] = value.__dict__.setdefault(SOURCE_NAMES_KEY, {})
     return found
 
 
@@ -286,7 +286,7 @@ def source_attributes(value: nn.Module) -> dict[str, Any]:
 
 STEPS = 400_000  # nodes that are interpreted
 CALLS = 40  # functions of the source inside of each other
-NESTED = 90  # parts of one expression or statement inside of each other
+MAX_NESTING = 90  # parts of one expression or statement inside of each other
 ITEMS = 100_000  # of a list
 LONGEST_TEXT = 20_000  # of a text that is computed
 BITS = 256  # of a whole number
@@ -308,7 +308,9 @@ class Interpreter:
     statements: Mapping[type[ast.AST], Reader]
     names: Mapping[str, Any]  # the built-in ones
     libraries: Mapping[str, Any]
-    shared: Mapping[str, Any] = field(default_factory=dict)  # parts of well-known other files
+    known_file_values: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # parts of well-known other files
     parts: dict[str, dict[str, Any]] = field(default_factory=dict)  # of libraries, as needed
     optional: bool = False  # whether a library that is not there is expected
     classes: dict[type, ClassValue] = field(default_factory=dict)
@@ -326,7 +328,7 @@ class Interpreter:
     budget_start: int = 0  # the steps at the beginning of a line that has a limit of its own
     step_limit: int = STEPS
     calls: int = 0
-    nested: int = 0
+    nesting_depth: int = 0
     modules: int = 0  # of the source's classes that were made
     numbers: int = 0  # of the tensors that were computed
     node: ast.AST = NODE  # the one being interpreted
@@ -337,26 +339,30 @@ class Interpreter:
     assumed_settings: dict[str, dict[str, Any]] = field(
         default_factory=dict
     )  # sizes that are assumed
-    presumed: dict[str, str] = field(default_factory=dict)  # other values that are, in words
-    assumed_at: dict[int, Unknown] = field(default_factory=dict)  # by ids of syntax nodes
-    starred: str = ""  # a file of which everything is imported
+    assumed_values: dict[str, str] = field(default_factory=dict)  # other values that are, in words
+    assumed_at: dict[int, UnknownValue] = field(default_factory=dict)  # by ids of syntax nodes
+    star_import: str = ""  # a file of which everything is imported
     line_shapes: dict[int, tuple[tuple[int, ...], ...]] = field(
         default_factory=dict
     )  # shapes, by lines
-    partly: bool = False  # whether modules that are to be given become boxes
+    box_missing_modules: bool = False  # whether modules that are to be given become boxes
     lines: list[int] = field(default_factory=list)  # being interpreted, the outer ones first
     left_out: list[int] = field(default_factory=list)  # lines that could not be interpreted
-    plain: dict[str, int] = field(default_factory=dict)  # of weights; see torch_names.py
-    boxes: dict[str, tuple[Unknown, ast.AST]] = field(default_factory=dict)  # see elsewhere.py
+    extra_parameter_counts: dict[str, int] = field(
+        default_factory=dict
+    )  # of weights; see torch_names.py
+    boxes: dict[str, tuple[UnknownValue, ast.AST]] = field(default_factory=dict)  # see elsewhere.py
     box_results: list[Any] = field(default_factory=list)
     box_calls: dict[tuple[str, tuple[int, ...]], None] = field(default_factory=dict)  # as assumed
     box_fits: dict[tuple[str, tuple[int, ...]], list[int]] = field(default_factory=dict)
     own_gradients: dict[str, None] = field(default_factory=dict)  # functions that have one
-    folded: Counter[str] = field(default_factory=Counter)  # see folding/, by their classes
-    recorded: Any = None  # the last run of a large model, see folding/large_models.py
+    folded_counts: Counter[str] = field(default_factory=Counter)  # see folding/, by their classes
+    last_large_run: Any = None  # the last run of a large model, see folding/large_models.py
     instead: dict[str, str] = field(default_factory=dict)  # why more complete classes are not drawn
-    evaluated: str = ""  # why a module is read in evaluation, though it is in training
-    skipped: set[type] = field(default_factory=set)  # classes of which no input is known
+    evaluation_reason: str = ""  # why a module is read in evaluation, though it is in training
+    classes_without_input: set[type] = field(
+        default_factory=set
+    )  # classes of which no input is known
     first_layers: bool = False  # whether torch's stacks of equal layers are made with one of them
 
     @property
@@ -378,7 +384,7 @@ class Interpreter:
         if reader is None:
             raise error_at(node, f"{spoken(node)} is not understood here", "plain Python")
         self.step(node)
-        self.nested += 1
+        self.nesting_depth += 1
         before, self.node = self.node, node
         try:
             if self.tracing and isinstance(node, ast.stmt):
@@ -392,7 +398,7 @@ class Interpreter:
                 node, "it needs too much memory", "smaller sizes", LimitExceeded
             ) from None
         finally:
-            self.nested -= 1
+            self.nesting_depth -= 1
             self.node = before
 
     @contextmanager
@@ -413,9 +419,9 @@ class Interpreter:
             raise error_at(
                 node, f"it takes more than {taken:,} steps", "shorter loops", LimitExceeded
             )
-        if self.nested > NESTED * (1 + self.calls):
+        if self.nesting_depth > MAX_NESTING * (1 + self.calls):
             raise error_at(
-                node, f"it is nested more than {NESTED} deep", "shorter lines", LimitExceeded
+                node, f"it is nested more than {MAX_NESTING} deep", "shorter lines", LimitExceeded
             )
 
     @contextmanager
@@ -460,15 +466,15 @@ class Interpreter:
                 raise self.stop("it needs too much memory", "smaller sizes") from None
             raise SourceException(error, node) from None
 
-    def raised(self, error: BaseException, node: ast.AST) -> SourceException:
+    def source_error(self, error: BaseException, node: ast.AST) -> SourceException:
         """Returns an error of the source with its position."""
         return SourceException(error, node)
 
     def items(self, value: Any) -> list[Any]:
         """Returns the items that a loop iterates over, up to a limit."""
-        if isinstance(value, Unknown):
+        if isinstance(value, UnknownValue):
             if self.strict:
-                raise self.unknown(value)
+                raise self.unknown_error(value)
             return []
         try:
             count = len(value) if hasattr(value, "__len__") else 0
@@ -480,15 +486,15 @@ class Interpreter:
         self.step(self.node, len(found))
         return found
 
-    def unknown(self, value: Unknown) -> Exception:
+    def unknown_error(self, value: UnknownValue) -> Exception:
         """Returns the error for the use of an unknown value."""
-        fact = f"{value.name} is not known here: {value.why}"
+        fact = f"{value.name} is not known here: {value.reason}"
         return error_at(self.node, fact, "code without it", UnknownValueError)
 
-    def boxed(self, value: Unknown, arrays: list[Any]) -> Any:
+    def boxed_array(self, value: UnknownValue, arrays: list[Any]) -> Any:
         """Returns the array that an unknown value makes of others, like the first of them."""
         if self.box is None:
-            raise self.unknown(value)
+            raise self.unknown_error(value)
         return self.box(self, value, arrays)
 
     def stop(self, fact: str, cure: str = "a smaller one") -> Exception:

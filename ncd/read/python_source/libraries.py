@@ -23,7 +23,7 @@ from ncd.read.python_source.functions_and_classes import Factory, call, fill, fo
 from ncd.read.python_source.interpreter import (
     ITEMS,
     SETTINGS,
-    Bound,
+    BoundFunction,
     BuiltinFunction,
     ClassValue,
     DecoratedFunction,
@@ -33,11 +33,11 @@ from ncd.read.python_source.interpreter import (
     PlainObject,
     Scope,
     SourceFunction,
-    Unknown,
+    UnknownValue,
 )
 from ncd.read.python_source.library_layers import ACTIVATIONS, HEADS, MODELS, PARALLEL, VISION
-from ncd.read.python_source.python_names import collected, numeric
-from ncd.read.python_source.source_operators import combined
+from ncd.read.python_source.python_names import collection_function, numeric
+from ncd.read.python_source.source_operators import binary_result
 from ncd.read.python_source.torch_layers import deep_copy
 from ncd.read.python_source.torch_names import (
     BACKENDS,
@@ -65,7 +65,7 @@ def _nothing(machine: Interpreter, *args: Any, **named: Any) -> None:
     return None
 
 
-def _same(machine: Interpreter, value: Any, *more: Any, **named: Any) -> Any:
+def _identity(machine: Interpreter, value: Any, *more: Any, **named: Any) -> Any:
     return value
 
 
@@ -86,9 +86,9 @@ def _choose(n: int, k: int) -> int:
 
 
 def _partial(machine: Interpreter, function: Any, *args: Any, **named: Any) -> Any:
-    if isinstance(function, Unknown):
+    if isinstance(function, UnknownValue):
         return function
-    return Bound(lambda *more, **words: call(machine, function, more, words), args, named)
+    return BoundFunction(lambda *more, **words: call(machine, function, more, words), args, named)
 
 
 def _reduce(machine: Interpreter, function: Any, values: Any, *first: Any) -> Any:
@@ -102,11 +102,13 @@ def _reduce(machine: Interpreter, function: Any, values: Any, *first: Any) -> An
 
 
 def _wraps(machine: Interpreter, function: Any = None, **named: Any) -> Any:
-    return BuiltinFunction("wraps", _same)
+    return BuiltinFunction("wraps", _identity)
 
 
-def _cached(machine: Interpreter, function: Any = None, **named: Any) -> Any:
-    return function if isinstance(function, SourceFunction) else BuiltinFunction("cached", _same)
+def _cache(machine: Interpreter, function: Any = None, **named: Any) -> Any:
+    return (
+        function if isinstance(function, SourceFunction) else BuiltinFunction("cached", _identity)
+    )
 
 
 def _dataclass(machine: Interpreter, made: Any = None, **named: Any) -> Any:
@@ -114,7 +116,7 @@ def _dataclass(machine: Interpreter, made: Any = None, **named: Any) -> Any:
         return BuiltinFunction("dataclass", _dataclass)
     if not isinstance(made, ClassValue):
         raise TypeError("@dataclass stands before a class")
-    made.fields = list(made.annotated)
+    made.fields = list(made.annotated_names)
     first = DecoratedFunction(
         "method", lambda it, *args, **named: fill(machine, made, it, args, named)
     )
@@ -129,7 +131,7 @@ def _as_dict(machine: Interpreter, value: Any) -> Any:
     return [_as_dict(machine, one) for one in value] if isinstance(value, list) else value
 
 
-def _copied(machine: Interpreter, value: Any) -> Any:
+def _copy(machine: Interpreter, value: Any) -> Any:
     """Returns a copy that shares what is inside."""
     if isinstance(value, PlainObject):
         found = type(value).__new__(type(value))
@@ -138,7 +140,7 @@ def _copied(machine: Interpreter, value: Any) -> Any:
     return copy.copy(value) if isinstance(value, list | dict | set) else value
 
 
-def _replaced(machine: Interpreter, value: Any, **named: Any) -> Any:
+def _replace(machine: Interpreter, value: Any, **named: Any) -> Any:
     """Returns an object of a data class with other values in some fields."""
     if not isinstance(value, PlainObject):
         raise TypeError("replace takes an object of a data class")
@@ -171,7 +173,7 @@ def _accumulate(
 ) -> Any:
     def step(total: Any, each: Any) -> Any:
         if function is None:
-            return combined(machine, ast.Add(), total, each)
+            return binary_result(machine, ast.Add(), total, each)
         return machine.checked_size(call(machine, function, (total, each), {}))
 
     return iter(list(itertools.accumulate(machine.items(values), step, initial=initial)))
@@ -230,18 +232,18 @@ TYPING = Namespace(
         **native(**dict.fromkeys(_HINTS.split(), _nothing)),
         **native(
             **dict.fromkeys(("TypeVar", "NewType"), _nothing),
-            **dict.fromkeys(("overload", "final", "no_type_check", "runtime_checkable"), _same),
+            **dict.fromkeys(("overload", "final", "no_type_check", "runtime_checkable"), _identity),
             cast=_second,
         ),
         "TYPE" + "_CHECKING": False,  # nothing is imported for types alone
-        "OrderedDict": BuiltinFunction("OrderedDict", collected(OrderedDict)),
+        "OrderedDict": BuiltinFunction("OrderedDict", collection_function(OrderedDict)),
     },
 )
 COLLECTIONS = Namespace(
     "collections",
     {
         **native(namedtuple=_named_tuple),
-        "OrderedDict": BuiltinFunction("OrderedDict", collected(OrderedDict)),
+        "OrderedDict": BuiltinFunction("OrderedDict", collection_function(OrderedDict)),
         "abc": TYPING,
     },
 )
@@ -251,9 +253,9 @@ FUNCTOOLS = Namespace(
         partial=_partial,
         reduce=_reduce,
         wraps=_wraps,
-        lru_cache=_cached,
-        cache=_cached,
-        total_ordering=_same,
+        lru_cache=_cache,
+        cache=_cache,
+        total_ordering=_identity,
     ),
 )
 ITERTOOLS = Namespace(
@@ -327,9 +329,9 @@ LIBRARIES: dict[str, Any] = {
     "itertools": ITERTOOLS,
     "dataclasses": Namespace(
         "dataclasses",
-        {**native(dataclass=_dataclass, field=_field, replace=_replaced, asdict=_as_dict)},
+        {**native(dataclass=_dataclass, field=_field, replace=_replace, asdict=_as_dict)},
     ),
-    "copy": Namespace("copy", native(deepcopy=deep_copy, copy=_copied)),
+    "copy": Namespace("copy", native(deepcopy=deep_copy, copy=_copy)),
     "warnings": Namespace("warnings", native(warn=_nothing, filterwarnings=_nothing)),
     "__future__": Namespace("__future__", dict.fromkeys(("annotations", "division"))),
 }
@@ -512,7 +514,7 @@ def _read(machine: Interpreter, source: str) -> dict[str, Any]:
             node.lineno = node.end_lineno = getattr(machine.node, "lineno", 1)
             node.col_offset = node.end_col_offset = 0
     inner = {
-        **machine.shared,
+        **machine.known_file_values,
         "settings_of": BuiltinFunction("settings_of", _settings_of),
         "add": BuiltinFunction("add", _add),
         "deepcopy": BuiltinFunction("deepcopy", deep_copy),
@@ -673,7 +675,9 @@ def share(machine: Interpreter) -> None:
             node.col_offset = node.end_col_offset = 0
     machine.run(tree.body, scope)
     known = {*machine.libraries["torch.nn"].names, "nn", "Tensor"}
-    machine.shared = {name: value for name, value in scope.names.items() if name not in known}
+    machine.known_file_values = {
+        name: value for name, value in scope.names.items() if name not in known
+    }
     machine.steps = 0
 
 
@@ -683,7 +687,7 @@ def share(machine: Interpreter) -> None:
 OTHERS = ("MLP", "Permute")  # names of which libraries have another one each
 
 
-def _found(machine: Interpreter, path: str) -> Any:
+def _find_library(machine: Interpreter, path: str) -> Any:
     """Returns the library of a dotted path, or None."""
     head, *rest = path.split(".")
     if parts := parts_of(machine, head or path):
@@ -696,22 +700,22 @@ def _found(machine: Interpreter, path: str) -> Any:
     return found
 
 
-def imported(machine: Interpreter, path: str, alias: str | None) -> tuple[str, Any]:
+def imported_library(machine: Interpreter, path: str, alias: str | None) -> tuple[str, Any]:
     """Returns the name that ``import path`` sets, and its value."""
     name = alias or path.split(".")[0]
-    found = _found(machine, path if alias else name)
-    return name, _unknown(
+    found = _find_library(machine, path if alias else name)
+    return name, _unknown_value(
         machine, path, f"the library {path} is not read"
     ) if found is None else found
 
 
 def imported_name(machine: Interpreter, path: str, name: str, alias: str | None) -> dict[str, Any]:
     """Returns the value for ``from path import name``."""
-    space = _found(machine, path)
+    space = _find_library(machine, path)
     if name == "*":
         if isinstance(space, Namespace):
             return dict(space.names)
-        machine.starred = path.strip(".") or "another file"
+        machine.star_import = path.strip(".") or "another file"
         return {}
     whole, given = f"{path}.{name}", alias or name
     if whole in machine.libraries:
@@ -719,22 +723,22 @@ def imported_name(machine: Interpreter, path: str, name: str, alias: str | None)
     if isinstance(space, Namespace) and name in space.names:
         return {given: space.names[name]}
     if isinstance(space, PartialNamespace):
-        shared = {} if name in OTHERS else machine.shared
+        shared = {} if name in OTHERS else machine.known_file_values
         known = {**shared, **space.names}
         return {given: known.get(name, space.missing_name(name, None))}
     other = name in OTHERS and path[:1] != "." and "torchvision" not in path
-    if not isinstance(space, Namespace) and name in machine.shared and not other:
-        return {given: machine.shared[name]}
+    if not isinstance(space, Namespace) and name in machine.known_file_values and not other:
+        return {given: machine.known_file_values[name]}
     if isinstance(space, Namespace):
         near = nearest_name(name, sorted(space.names), "")
         why = f"it is not on the list{near and f'; try {near}'}"
-        return {given: _unknown(machine, whole, why)}
+        return {given: _unknown_value(machine, whole, why)}
     file = path.strip(".") or "another file"
-    return {given: _unknown(machine, name, f"it is imported from {file}, which is not read")}
+    return {given: _unknown_value(machine, name, f"it is imported from {file}, which is not read")}
 
 
-def _unknown(machine: Interpreter, name: str, why: str) -> Unknown:
+def _unknown_value(machine: Interpreter, name: str, why: str) -> UnknownValue:
     """Returns an unknown value; raises ImportError where the source handles that error."""
     if machine.optional:
-        raise machine.raised(ImportError(f"{name}: {why}"), machine.node)
-    return Unknown(name, why)
+        raise machine.source_error(ImportError(f"{name}: {why}"), machine.node)
+    return UnknownValue(name, why)

@@ -28,7 +28,7 @@ from ncd.read.python_source.interpreter import (
     SourceException,
     SourceFunction,
     SourceModule,
-    Unknown,
+    UnknownValue,
     UnknownValueError,
     as_text_error,
     error_at,
@@ -58,13 +58,21 @@ from ncd.read.python_source.module_arguments import (
     part,
     parts_in_list,
 )
-from ncd.read.python_source.other_files import Elsewhere
-from ncd.read.python_source.usual_sizes import PLAIN, UNKNOWN, size_of, usual, written
+from ncd.read.python_source.other_files import ExternalModule
+from ncd.read.python_source.usual_sizes import (
+    NO_USUAL_VALUE,
+    PLAIN_TYPES,
+    call_text,
+    size_of,
+    usual_value,
+)
 from ncd.read.torch_module.from_torch import Imported
 
 # --- The line that makes a module and calls it, with all that a reading has assumed
 
-BELOW = re.compile(r"#(\d+)")  # in the words of an input: its whole numbers are below this one
+NUMBER_BOUND = re.compile(
+    r"#(\d+)"
+)  # in the words of an input: its whole numbers are below this one
 NAMESPACE = "from types import SimpleNamespace\n"
 
 
@@ -98,7 +106,7 @@ def module_call(
     asked = (*inputs[: len(args)], *named)
     assumed = (*sizes, *(asked if words else ())) if line else ()
     drawn, training = type(model).__name__, in_training(model)
-    refused = bool(machine.evaluated)
+    refused = bool(machine.evaluation_reason)
     return ModuleCall(line, assumed, inputs, drawn, classes, training, modes, refused)
 
 
@@ -123,7 +131,7 @@ def assumed_call(
         scope: The names of the source.
     """
     made = _module_expression(machine, model, tree, scope)
-    below = iter(BELOW.findall(words))
+    below = iter(NUMBER_BOUND.findall(words))
     given = [input_words(x, below) for x in args]
     words_of = {name: input_words(x, below) for name, x in named.items()}
     if not made or None in given or None in words_of.values():
@@ -145,7 +153,7 @@ def blank_call(
 
 def call_of(name: str, given: dict[str, Any], machine: Interpreter) -> str:
     """Returns the call of a class or function with such arguments; empty if one has no spelling."""
-    words = {key: _spelled(key, value, machine) for key, value in given.items()}
+    words = {key: _argument_text(key, value, machine) for key, value in given.items()}
     if None in words.values():
         return ""
     return f"{name}({', '.join(f'{key}={word}' for key, word in words.items())})"
@@ -161,7 +169,7 @@ def of_other_values(
     error = as_text_error(raised) if isinstance(raised, SourceException) else raised
     rests = error is not raised and error is not getattr(raised, "error", None)
     fact = f"{unfit('', machine.assumed_settings)}: {error.fact}" if rests else error.fact
-    cure = error.cure or f"a last line model = {written(name, given)}, of other values"
+    cure = error.cure or f"a last line model = {call_text(name, given)}, of other values"
     line = call_of(name, given, machine) if rests else ""
     call = ModuleCall(line, tuple(given), (), name) if line else None
     return TextError(fact, error.line, error.column, error.end, cure, call)
@@ -180,14 +188,14 @@ def _module_expression(
     return next((name for name, value in scope.names.items() if value is model), "")
 
 
-def _spelled(key: str, value: Any, machine: Interpreter) -> str | None:
+def _argument_text(key: str, value: Any, machine: Interpreter) -> str | None:
     """Returns an argument as it is written, or None."""
     if value is ...:
         return BLANK
-    if type(value) in PLAIN:
+    if type(value) in PLAIN_TYPES:
         return repr(value)
     if isinstance(value, tuple | list):
-        parts = [_spelled(key, each, machine) for each in value]
+        parts = [_argument_text(key, each, machine) for each in value]
         return None if None in parts else repr(value)
     if isinstance(value, AssumedSettings):
         return call_of("SimpleNamespace", value.own, machine) or None
@@ -200,8 +208,8 @@ def _spelled(key: str, value: Any, machine: Interpreter) -> str | None:
 
 CONFIGS = ("config", "cfg", "args", "conf", "params", "hparams", "model_args", "opt", "configs")
 CHANNELS = ("channels", "in_channels", "out_channels", "num_channels")
-WIDE = 64
-SEVERAL = re.compile(r"depths?|num_blocks|layers|.*_dims")  # that may be one for each stage
+MIN_CHANNELS = 64
+PER_STAGE_NAME = re.compile(r"depths?|num_blocks|layers|.*_dims")  # that may be one for each stage
 UNSET = -1  # a size that is "defined later"
 
 
@@ -221,29 +229,29 @@ def arguments(
     if first is None:
         return None if _needs_sizes(value.real) else {}
     sizes = sizes_of_calls(machine, tree, value) if usual_too else {}
-    given: dict[str, Any] = {}
-    assumed: dict[str, Any] = {}
+    given, assumed = dict[str, Any](), dict[str, Any]()
     for name in parameters(first)[1]:
         if (config := _config(machine, first, name, scope)) is not None:
             fields = _missing(machine, config)
             if fields is None or (fields and not usual_too):
                 return None
-            given[name] = _filled(machine, config, fields, name)
+            given[name] = _settings_object(machine, config, fields, name)
         elif usual_too and name not in CONFIGS and is_part(machine, first, name, scope):
-            if not machine.partly:
+            if not machine.box_missing_modules:
                 return None
             given[name] = part(machine, first, name, scope)
         elif usual_too and (listed := parts_in_list(machine, first, name)) is not None:
-            if not machine.partly:
+            if not machine.box_missing_modules:
                 return None
             given[name] = listed
         elif usual_too and (name in CONFIGS or _is_settings(first, name)):
             given[name] = AssumedSettings(name)
             machine.assumed_settings[name] = given[name].own
-        elif usual_too and (size := usual_size(machine, first, name, scope, sizes)) is not UNKNOWN:
-            given[name] = assumed[name] = as_hinted(first, name, size)
         else:
-            return None
+            size = usual_size(machine, first, name, scope, sizes) if usual_too else NO_USUAL_VALUE
+            if size is NO_USUAL_VALUE:
+                return None
+            given[name] = assumed[name] = as_hinted(first, name, size)
     if assumed:
         machine.assumed_settings[value.name] = assumed
     return given
@@ -257,7 +265,11 @@ def _is_settings(first: SourceFunction, name: str) -> bool:
         if isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name)
         if one.value.id == name
     ]
-    return bool(read) and usual(name) is UNKNOWN and all(usual(x) is not UNKNOWN for x in read)
+    return (
+        bool(read)
+        and usual_value(name) is NO_USUAL_VALUE
+        and all(usual_value(x) is not NO_USUAL_VALUE for x in read)
+    )
 
 
 def sizes_of_calls(machine: Interpreter, tree: ast.Module, value: ClassValue) -> dict[str, Any]:
@@ -281,7 +293,7 @@ def usual_size(
         return sizes[name]
     size = size_of(name, first, scope, partial(first_step, machine))
     others = (size, of_choice(first, name), of_hint(first, name), of_arithmetic(first, name))
-    found = next((one for one in others if one is not UNKNOWN), UNKNOWN)
+    found = next((one for one in others if one is not NO_USUAL_VALUE), NO_USUAL_VALUE)
     return in_stages(name, found) if is_several(first, name) else found
 
 
@@ -300,14 +312,20 @@ def changed_sizes(
     """
     if change == "unset":
         unset = (name for name, default in defaults.items() if default is None)
-        return {name: usual(name) for name in unset if type(usual(name)) is int}
+        return {name: usual_value(name) for name in unset if type(usual_value(name)) is int}
     if change == "several":
-        return {name: (value,) * 4 for name, value in given.items() if SEVERAL.fullmatch(name)}
+        return {
+            name: (value,) * 4 for name, value in given.items() if PER_STAGE_NAME.fullmatch(name)
+        }
     channels = CHANNELS if change == "wide" else ()
-    return {name: WIDE for name, value in given.items() if name in channels and value < WIDE}
+    return {
+        name: MIN_CHANNELS
+        for name, value in given.items()
+        if name in channels and value < MIN_CHANNELS
+    }
 
 
-def needed(machine: Interpreter, value: ClassValue) -> list[str]:
+def required_arguments(machine: Interpreter, value: ClassValue) -> list[str]:
     """Returns the names of the arguments that a class needs."""
     first = first_step(machine, value)
     return parameters(first)[1] if first else []
@@ -326,7 +344,7 @@ def _config(
     machine: Interpreter, first: SourceFunction, name: str, scope: Scope
 ) -> ClassValue | None:
     """Returns the settings class for an argument, by its type hint or its name."""
-    shared = [*machine.shared.values()]
+    shared = [*machine.known_file_values.values()]
     whole = {
         value.name: value
         for value in scope.names.values()
@@ -346,21 +364,25 @@ def _config(
 def _missing(machine: Interpreter, value: ClassValue) -> dict[str, Any] | None:
     """Returns usual values of the settings without a default, or None if one has none."""
     if value.fields is None:
-        names = needed(machine, value) if first_step(machine, value) else ["an __init__"]
+        names = (
+            required_arguments(machine, value) if first_step(machine, value) else ["an __init__"]
+        )
     else:
         fields = every_field(machine, value)
         names = [name for name, default in fields.items() if isinstance(default, Missing)]
-    found = {name: usual(name) for name in names}
-    return None if UNKNOWN in found.values() else found
+    found = {name: usual_value(name) for name in names}
+    return None if NO_USUAL_VALUE in found.values() else found
 
 
-def _filled(machine: Interpreter, config: ClassValue, fields: dict[str, Any], name: str) -> Any:
+def _settings_object(
+    machine: Interpreter, config: ClassValue, fields: dict[str, Any], name: str
+) -> Any:
     """Returns an object of a settings class; sizes that are to be set later have usual values."""
     made = config(**fields)
     taken = dict(fields)
     for field, value in made.own.items():
-        if type(value) is int and value == UNSET and usual(field) is not UNKNOWN:
-            made.own[field] = taken[field] = usual(field)
+        if type(value) is int and value == UNSET and usual_value(field) is not NO_USUAL_VALUE:
+            made.own[field] = taken[field] = usual_value(field)
     if taken:
         machine.assumed_settings[name] = taken
     return made
@@ -374,12 +396,12 @@ def model_of(machine: Interpreter, tree: ast.Module, scope: Scope) -> nn.Module:
     if (chosen := _named_last(tree, scope)) is not None:
         return _chosen_one(machine, tree, scope, chosen)
     alone = whole_classes(machine, tree, scope)
-    if (tried := _tried(machine, alone)) is not None:
+    if (tried := _last_run_module(machine, alone)) is not None:
         return tried
     if machine.last_value_module is not None:
         return machine.last_value_module
     made = [value for value in scope.names.values() if isinstance(value, nn.Module)]
-    if whole := _whole(made):
+    if whole := _outer_modules(made):
         return whole[-1]
     if not alone:
         raise _no_module(tree, scope)
@@ -414,9 +436,9 @@ def _chosen_one(
 ) -> nn.Module:
     """Returns an object of a class; raises the error of making one, or the one for its sizes."""
     failures: list[Exception] = []
-    if chosen.real not in machine.skipped:
+    if chosen.real not in machine.classes_without_input:
         for usual_too in (False, True):
-            if made := _ready(machine, tree, scope, [chosen], usual_too, failures):
+            if made := _first_instance(machine, tree, scope, [chosen], usual_too, failures):
                 return made
     raise failures[0] if failures else _lacks(machine, tree, scope, chosen)
 
@@ -433,7 +455,7 @@ def _make_module(
         if (found := _result(machine, function, False, alone, failures)) is not None:
             return found
     for usual_too in (False, True):
-        if not usual_too and (made := _ready(machine, tree, scope, most, False, failures)):
+        if not usual_too and (made := _first_instance(machine, tree, scope, most, False, failures)):
             return made
         for function in builders(tree, scope):
             if (found := _result(machine, function, usual_too, alone, failures)) is not None:
@@ -441,21 +463,23 @@ def _make_module(
         wrong = next((x for x in failures if not isinstance(x, UnknownValueError)), None)
         if wrong is not None and not usual_too and not leans(machine, scope, wrong):
             raise wrong
-        if usual_too and (made := _ready(machine, tree, scope, alone, True, failures)):
+        if usual_too and (made := _first_instance(machine, tree, scope, alone, True, failures)):
             return made
-    if needs := [n for n, x in _sizes(machine, tree, scope, alone[0]).items() if x is UNKNOWN]:
+    if needs := [
+        n for n, x in _sizes(machine, tree, scope, alone[0]).items() if x is NO_USUAL_VALUE
+    ]:
         machine.instead.setdefault(alone[0].name, f"it needs {' and '.join(needs)}")
     inner = [one for one in module_classes(machine, scope) if one not in alone]
     for partly, classes in ((False, by_completeness(tree, inner)), (True, alone)):
-        machine.partly = partly
+        machine.box_missing_modules = partly
         for one in classes:
-            made = _ready(machine, tree, scope, [one], True, failures)
+            made = _first_instance(machine, tree, scope, [one], True, failures)
             if made is not None and (partly or learns(made)):
                 return made
     raise failures[0] if failures else _lacks(machine, tree, scope, alone[0])
 
 
-def _ready(
+def _first_instance(
     machine: Interpreter,
     tree: ast.Module,
     scope: Scope,
@@ -469,7 +493,7 @@ def _ready(
     """
     changes = ("", "unset", "several", "wide") if usual_too else ("", "several", "wide")
     for each, change in product(classes, changes):
-        before, presumed = dict(machine.assumed_settings), dict(machine.presumed)
+        before, presumed = dict(machine.assumed_settings), dict(machine.assumed_values)
         given = arguments(machine, tree, each, scope, usual_too)
         first = first_step(machine, each)
         changed = changed_sizes(given or {}, change, first.defaults if first else {})
@@ -481,7 +505,7 @@ def _ready(
         if change:
             machine.assumed_settings[each.name] = given = {**given, **changed}
         try:
-            made = _built(machine, tree, each, given)
+            made = _instantiate(machine, tree, each, given)
             machine.maker = made, each.name, given
             machine.instead.pop(each.name, None)
             return made
@@ -493,7 +517,7 @@ def _ready(
                 raise
             machine.failure = None
             failures.append(error.with_traceback(None))
-            machine.assumed_settings, machine.presumed = before, presumed
+            machine.assumed_settings, machine.assumed_values = before, presumed
             machine.instead.setdefault(each.name, fact_of(error))
             gc.collect()
     return None
@@ -505,7 +529,7 @@ def leans(machine: Interpreter, scope: Scope, error: Exception) -> bool:
     Then another class of it is drawn; what stands whole in a source shows its own errors.
     """
     values = scope.names.values()
-    others = any(isinstance(value, Unknown) for value in values)
+    others = any(isinstance(value, UnknownValue) for value in values)
     several = sum(isinstance(value, ClassValue) and value.is_module for value in values) > 1
     return others and several and not isinstance(error, LimitExceeded)
 
@@ -518,7 +542,7 @@ def fact_of(error: SourceException | TextError) -> str:
     return f"line {found.line}: {found.fact}"
 
 
-def _tried(machine: Interpreter, alone: list[ClassValue]) -> nn.Module | None:
+def _last_run_module(machine: Interpreter, alone: list[ClassValue]) -> nn.Module | None:
     """Returns the last module that the source runs on an input: no part of another, no loss."""
     whole = tuple(each.real for each in alone)
     ran = [module for module, _, _ in machine.ran]
@@ -539,10 +563,10 @@ def _result(
     failures: list[Exception],
 ) -> nn.Module | None:
     """Returns the module that a function creates or tries out, or None."""
-    given = {name: usual(name) for name in parameters(function)[1]}
+    given = {name: usual_value(name) for name in parameters(function)[1]}
     if any(type(value) is tuple for value in given.values()):
         return None
-    if UNKNOWN in given.values() or bool(given) is not usual_too:
+    if NO_USUAL_VALUE in given.values() or bool(given) is not usual_too:
         return None
     machine.node = function.node
     try:
@@ -551,7 +575,7 @@ def _result(
         if not given and getattr(error, "inside", False):
             failures.append(error.with_traceback(None))
         value = None
-    if (tried := _tried(machine, alone)) is not None:
+    if (tried := _last_run_module(machine, alone)) is not None:
         return tried
     machine.ran.clear()
     kinds = tuple(each.real for each in alone) if given else (nn.Module,)
@@ -566,10 +590,10 @@ def _result(
 def learns(model: nn.Module) -> bool:
     """Returns whether a module has weights, here or in a box: others say little of a source."""
     parts = (*model.parameters(), *model.modules())
-    return any(isinstance(one, nn.Parameter | Elsewhere) for one in parts)
+    return any(isinstance(one, nn.Parameter | ExternalModule) for one in parts)
 
 
-def _whole(modules: list[nn.Module]) -> list[nn.Module]:
+def _outer_modules(modules: list[nn.Module]) -> list[nn.Module]:
     """Returns the modules that are not part of another; the source's own classes come first."""
     own = [one for one in modules if isinstance(one, SourceModule)] or modules
     inner = {id(part) for one in own for part in list(one.modules())[1:]}
@@ -577,7 +601,7 @@ def _whole(modules: list[nn.Module]) -> list[nn.Module]:
     return [one for one in own if id(one) not in inner and one not in losses]
 
 
-def _built(
+def _instantiate(
     machine: Interpreter, tree: ast.Module, value: ClassValue, given: dict[str, Any]
 ) -> nn.Module:
     machine.node = place_of(tree, value.name)
@@ -597,19 +621,21 @@ def _sizes(
     machine: Interpreter, tree: ast.Module, scope: Scope, value: ClassValue
 ) -> dict[str, Any]:
     """Returns the usual values of the arguments that a class needs; UNKNOWN for what has none."""
-    names = needed(machine, value) or ["in_features", "out_features"]
+    names = required_arguments(machine, value) or ["in_features", "out_features"]
     first, sizes = first_step(machine, value), sizes_of_calls(machine, tree, value)
-    return {n: usual_size(machine, first, n, scope, sizes) if first else usual(n) for n in names}
+    return {
+        n: usual_size(machine, first, n, scope, sizes) if first else usual_value(n) for n in names
+    }
 
 
 def _lacks(machine: Interpreter, tree: ast.Module, scope: Scope, value: ClassValue) -> TextError:
     """Returns the error for a class whose arguments are not known."""
     known = _sizes(machine, tree, scope, value)
-    words = ", ".join(f"{n}={'…' if v is UNKNOWN else repr(v)}" for n, v in known.items())
+    words = ", ".join(f"{n}={'…' if v is NO_USUAL_VALUE else repr(v)}" for n, v in known.items())
     fact = f"{short_repr(value.name).strip(chr(39))} needs {', '.join(known)}"
     line = getattr(place_of(tree, value.name), "lineno", 1)
     spot = ast.Pass(lineno=line, col_offset=0, end_lineno=line, end_col_offset=6 + len(value.name))
     error = error_at(spot, fact, f"a last line model = {value.name}({words})")
-    given = {name: ... if each is UNKNOWN else each for name, each in known.items()}
+    given = {name: ... if each is NO_USUAL_VALUE else each for name, each in known.items()}
     error.call = ModuleCall(call_of(value.name, given, machine), tuple(known), (), value.name)
     return error

@@ -11,13 +11,13 @@ from typing import Any
 from torch import nn
 
 from ncd.read.python_source.interpreter import (
-    Bound,
+    BoundFunction,
     ClassValue,
     DecoratedFunction,
     Interpreter,
     Scope,
     SourceFunction,
-    Unknown,
+    UnknownValue,
     parameters,
 )
 
@@ -40,13 +40,13 @@ def whole_classes(machine: Interpreter, tree: ast.Module, scope: Scope) -> list[
 
 def module_classes(machine: Interpreter, scope: Scope) -> list[ClassValue]:
     """Returns the module classes of a source that can run, without those of other files."""
-    shared = [*machine.shared.values()]
+    shared = [*machine.known_file_values.values()]
     shared += [value for parts in machine.parts.values() for value in parts.values()]
     return [
         value
         for value in scope.names.values()
         if isinstance(value, ClassValue) and value.is_module and _forward(value)
-        if value not in shared and value.real not in machine.skipped
+        if value not in shared and value.real not in machine.classes_without_input
     ]
 
 
@@ -54,20 +54,20 @@ def by_completeness(tree: ast.Module, classes: list[ClassValue]) -> list[ClassVa
     """Returns classes, those first that are built of most other classes and functions; then the
     last ones.
     """
-    reached = _reached(tree)
+    reached = _dependencies(tree)
     last = classes[::-1]
     return sorted(last, key=lambda one: -len(reached.get(one.name, ())))
 
 
 def most_complete(tree: ast.Module, classes: list[ClassValue]) -> list[ClassValue]:
     """Returns the classes of which none is built of more than another."""
-    counts = {name: len(parts) for name, parts in _reached(tree).items()}
+    counts = {name: len(parts) for name, parts in _dependencies(tree).items()}
     most = max((counts.get(one.name, 0) for one in classes), default=0)
     return [one for one in classes if counts.get(one.name, 0) == most]
 
 
 @lru_cache(maxsize=1)
-def _reached(tree: ast.Module) -> dict[str, set[str]]:
+def _dependencies(tree: ast.Module) -> dict[str, set[str]]:
     """Returns the classes and functions of which each one is built, with itself."""
     uses = {
         node.name: {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
@@ -92,7 +92,7 @@ def left_to_others(machine: Interpreter, tree: ast.Module, scope: Scope) -> list
     """
     modules = {one.name for one in module_classes(machine, scope)}
     bases = {
-        name: [base for base in value.bases if isinstance(base, Unknown)]
+        name: [base for base in value.bases if isinstance(base, UnknownValue)]
         for name, value in scope.names.items()
         if isinstance(value, ClassValue) and not value.is_module
     }
@@ -101,12 +101,12 @@ def left_to_others(machine: Interpreter, tree: ast.Module, scope: Scope) -> list
         for name in bases
         for node in ast.walk(place_of(tree, name) if bases[name] else ast.Pass())
         if isinstance(node, ast.FunctionDef) and node.name == "__init__"
-        if any(isinstance(x, ast.Call) and _called(x) in modules for x in ast.walk(node))
+        if any(isinstance(x, ast.Call) and _called_name(x) in modules for x in ast.walk(node))
     }
     return [name for name in bases if name in making]
 
 
-def _called(call: ast.Call) -> str:
+def _called_name(call: ast.Call) -> str:
     """Returns the name of what is called; empty for what has none."""
     return call.func.id if isinstance(call.func, ast.Name) else ""
 
@@ -121,7 +121,7 @@ def left_open(value: ClassValue) -> bool:
     """Returns whether a class leaves its ``forward`` to those that extend it, as a base does."""
     kinds = (vars(kind)["visitor"] for kind in value.real.__mro__ if "visitor" in vars(kind))
     forward = next((x.names["forward"] for x in kinds if "forward" in x.names), None)
-    inner = forward.function if isinstance(forward, DecoratedFunction | Bound) else forward
+    inner = forward.function if isinstance(forward, DecoratedFunction | BoundFunction) else forward
     node = inner.node if isinstance(inner, SourceFunction) else None
     return isinstance(node, ast.FunctionDef) and all(map(_does_nothing, node.body))
 
@@ -145,7 +145,7 @@ def place_of(tree: ast.Module, name: str) -> ast.AST:
 
 def builders_of(tree: ast.Module, scope: Scope, name: str) -> list[SourceFunction]:
     """Returns the functions without required arguments that return what they make of a class."""
-    reached = _reached(tree)
+    reached = _dependencies(tree)
     return [
         one
         for one in builders(tree, scope)
@@ -159,7 +159,7 @@ def builders(tree: ast.Module, scope: Scope) -> list[SourceFunction]:
     found = []
     for node in tree.body:
         value = scope.names.get(node.name) if isinstance(node, ast.FunctionDef) else None
-        value = value.function if isinstance(value, Bound) else value
+        value = value.function if isinstance(value, BoundFunction) else value
         if isinstance(value, SourceFunction):
             found.append(value)
     return found[:40]

@@ -38,7 +38,7 @@ from ncd.read.python_source.interpreter import (
     SourceException,
     SourceFunction,
 )
-from ncd.read.python_source.other_files import Elsewhere
+from ncd.read.python_source.other_files import ExternalModule
 from ncd.read.python_source.structured_inputs import (
     ADJACENCY,
     NUMBERS,
@@ -50,27 +50,27 @@ from ncd.read.python_source.structured_inputs import (
     attributes_of,
     by_name,
     combinations,
+    dictionary_input,
     fits,
-    gathered,
-    keyed,
+    inputs_from_arrays,
     lists,
     optional,
-    required,
+    required_inputs,
     settings_of,
     spread,
-    tupled,
+    tuple_input,
     width_of,
 )
 from ncd.read.python_source.torch_layers import misfit
-from ncd.read.python_source.usual_sizes import PLAIN
+from ncd.read.python_source.usual_sizes import PLAIN_TYPES
 from ncd.read.torch_module.from_torch import example_tensors
 from ncd.read.torch_module.torch_export import quiet
 
 # --- The inputs of a module: given by the source, by a line of shapes, or guessed
 
-TRIED = 4  # shapes of the arrays in a dictionary or a tuple
+MAX_SHAPES = 4  # shapes of the arrays in a dictionary or a tuple
 SECONDS = 1.5  # in which inputs of a module are tried
-ANY = ("1x16x64", "1x3x64x64", "8x64")  # of a module without layers
+FALLBACK_SHAPES = ("1x16x64", "1x3x64x64", "8x64")  # of a module without layers
 GRAPHS = rf"edge_index|edge_weight|adj_t|{ADJACENCY}"
 CURE = "a last line with its shape, such as 1x3x224x224, or 8x64#50257 for tokens"
 
@@ -93,7 +93,7 @@ def given_inputs(shapes: str, line: int) -> tuple[Tensor, ...]:
     return example_tensors(shapes)
 
 
-def guessed(
+def guess_input(
     machine: Interpreter, model: nn.Module, failed: str = ""
 ) -> tuple[tuple[Any, ...], str] | None:
     """Returns an input that a module accepts, and its shape; None if no usual one fits.
@@ -101,7 +101,7 @@ def guessed(
     A likely shape is not tried, unless it is the one with which the module has ``failed``. Raises
     TextError for a module of which nothing says what it takes.
     """
-    names = required(model)
+    names = required_inputs(model)
     if not names:
         return (), ""
     forward = _forward(machine, model)
@@ -110,11 +110,11 @@ def guessed(
         return features.inputs, features.words
     attributes = attributes_of(forward, names)
     if len(names) > 1 or attributes:
-        return _several(machine, model, names, attributes) if not failed else None
-    return _single(machine, model, names[0], failed)
+        return _several_inputs(machine, model, names, attributes) if not failed else None
+    return _single_input(machine, model, names[0], failed)
 
 
-def _single(
+def _single_input(
     machine: Interpreter, model: nn.Module, name: str, failed: str
 ) -> tuple[tuple[Any, ...], str] | None:
     """Returns an input for a module that takes one, and its shape; None if no usual one fits."""
@@ -122,10 +122,12 @@ def _single(
     shapes = _with_told(machine, model, name, shapes)
     usual = dict.fromkeys(_with_larger_batches(model, shapes))
     candidates = [one for one in usual if one != failed and fits(one)]
-    if not failed and (found := _in_parts(machine, model, name, (*candidates, ANY[1]))):
+    if not failed and (found := _in_parts(machine, model, name, (*candidates, FALLBACK_SHAPES[1]))):
         return found.inputs, found.words
     if not candidates and not failed:
-        candidates = [x for x in ANY if accepted(machine, model, example_tensors(x), {})][:1]
+        candidates = [
+            x for x in FALLBACK_SHAPES if can_run(machine, model, example_tensors(x), {})
+        ][:1]
     if not candidates and not failed:
         fact = f"no shape of an input of {type(model).__name__} is given"
         raise NoInput(fact, 1, 1, cure=CURE)
@@ -150,12 +152,12 @@ def _in_parts(
     """Returns a dictionary or a tuple for an input that a module takes apart; None for an array."""
     settings, node = settings_of(model), _forward(machine, model)
     tried = (
-        keyed(node, name, one, settings, _of_uses(machine, model, [name], one))
-        or tupled(node, name, one)
-        for one in shapes[:TRIED]
+        dictionary_input(node, name, one, settings, _of_uses(machine, model, [name], one))
+        or tuple_input(node, name, one)
+        for one in shapes[:MAX_SHAPES]
     )
     guesses = [guess for guess in tried if guess]
-    fitting = (one for one in guesses if accepted(machine, model, one.inputs, {}))
+    fitting = (one for one in guesses if can_run(machine, model, one.inputs, {}))
     return next(fitting, guesses[0] if guesses else None)
 
 
@@ -186,7 +188,7 @@ def _with_told(machine: Interpreter, model: nn.Module, name: str, shapes: list[s
     alike = [one for one in shapes if one.count("x") == told.count("x")]
     if not told or shapes[:1] == alike[:1] != []:
         return shapes
-    if not accepted(machine, model, example_tensors(told), {}):
+    if not can_run(machine, model, example_tensors(told), {}):
         return shapes
     return [*alike, told, *(one for one in shapes if one not in alike)]
 
@@ -235,13 +237,15 @@ def _forward(machine: Interpreter, model: nn.Module) -> ast.AST:
 
 def _width(model: nn.Module) -> int:
     """Returns the features that the first layer of a module takes; 0 if they are not known."""
-    first = next((part for part in model.modules() if isinstance(part, (*LAYERS, Elsewhere))), None)
-    if isinstance(first, Elsewhere):
+    first = next(
+        (part for part in model.modules() if isinstance(part, (*LAYERS, ExternalModule))), None
+    )
+    if isinstance(first, ExternalModule):
         return first.width
     return first.in_features if isinstance(first, nn.Linear) else 0
 
 
-def _several(
+def _several_inputs(
     machine: Interpreter, model: nn.Module, names: list[str], attributes: Attributes
 ) -> tuple[tuple[Any, ...], str]:
     """Returns inputs that a module accepts, by their names; None for its masks."""
@@ -251,12 +255,14 @@ def _several(
     nodes = [f"10x{width_of(settings) or _width(model) or 16}"] if graph else []
     told = {**_of_words(machine, model, arrays), **_whole(_forward(machine, model))}
     first = [told[name] for name in arrays[:1] if name in told]
-    shapes = filter(fits, dict.fromkeys((*nodes, *first, *_candidates(machine, model), *ANY)))
+    shapes = filter(
+        fits, dict.fromkeys((*nodes, *first, *_candidates(machine, model), *FALLBACK_SHAPES))
+    )
     for more, shape in product(([], *optional(model)), shapes):
         own = {**told, **_of_uses(machine, model, names, shape)}
         for guess in combinations([*arrays, *more], shape, settings, own):
-            inputs = (*gathered([*names, *more], attributes, guess.inputs),)
-            if accepted(machine, model, inputs, {}):
+            inputs = (*inputs_from_arrays([*names, *more], attributes, guess.inputs),)
+            if can_run(machine, model, inputs, {}):
                 return inputs, guess.words
             if process_time() > end:
                 break
@@ -277,9 +283,9 @@ def _candidates(machine: Interpreter, model: nn.Module) -> Iterator[str]:
     """Yields shapes that a module may accept, the likeliest first."""
     ours = type(model).__module__.startswith("torch.nn.")
     settings = settings_of(model)
-    parts = [part for part in model.modules() if isinstance(part, (*LAYERS, Elsewhere))]
-    held = [one for part in parts if isinstance(part, Elsewhere) for one in part.holds(LAYERS)]
-    first = next((part for part in (*parts, *held) if not isinstance(part, Elsewhere)), None)
+    parts = [part for part in model.modules() if isinstance(part, (*LAYERS, ExternalModule))]
+    held = [one for part in parts if isinstance(part, ExternalModule) for one in part.holds(LAYERS)]
+    first = next((part for part in (*parts, *held) if not isinstance(part, ExternalModule)), None)
     if ours:
         yield from sequences_first(model)
     elif not isinstance(first, nn.Embedding):
@@ -305,7 +311,7 @@ def _candidates(machine: Interpreter, model: nn.Module) -> Iterator[str]:
         yield from of_layer(next(part for part in model.modules() if not [*part.children()]))
 
 
-def accepted(
+def can_run(
     machine: Interpreter, model: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]
 ) -> bool:
     """Returns whether a module runs on these inputs, computing shapes only."""
@@ -351,7 +357,7 @@ def fitted(
         ):
             break
         layers += 1
-    if layers and accepted(machine, model, inputs, named):
+    if layers and can_run(machine, model, inputs, named):
         return True
     machine.box_fits.clear()
     return False
@@ -382,7 +388,7 @@ def _helps(
         return False
     machine.box_fits[key] = shape
     found = _misfit(machine, model, inputs, named)
-    if found is None and not accepted(machine, model, inputs, named):
+    if found is None and not can_run(machine, model, inputs, named):
         found = stopped
     if found is not None and found[0] is stopped[0]:
         del machine.box_fits[key]
@@ -426,7 +432,7 @@ def input_words(x: Any, below: Iterator[str] | None = None) -> str | None:
     >>> input_words([torch.ones(2, 3), None]), input_words(torch.tensor([4, 1]))
     ('[torch.randn(2, 3), None]', 'torch.randint(5, (2,))')
     """
-    if type(x) in PLAIN:
+    if type(x) in PLAIN_TYPES:
         return repr(x)
     if isinstance(x, dict):
         values = [input_words(each, below) for each in x.values()]

@@ -17,10 +17,10 @@ from ncd.read.python_source.interpreter import (
     Scope,
     SourceException,
     SourceFunction,
-    Unknown,
+    UnknownValue,
 )
-from ncd.read.python_source.other_files import Elsewhere, is_class_name
-from ncd.read.python_source.usual_sizes import UNKNOWN, usual
+from ncd.read.python_source.other_files import ExternalModule, is_class_name
+from ncd.read.python_source.usual_sizes import NO_USUAL_VALUE, usual_value
 
 # --- Modules that a class takes as arguments, and a source does not give: boxes
 
@@ -45,7 +45,7 @@ def is_part(machine: Interpreter, first: SourceFunction, name: str, scope: Scope
     if hint is not None:
         return _is_class(hint)
     named = NAMES.fullmatch(name.lower()) is not None or _is_called(first, name)
-    return usual(name) is UNKNOWN and named
+    return usual_value(name) is NO_USUAL_VALUE and named
 
 
 def _is_called(first: SourceFunction, name: str) -> bool:
@@ -67,7 +67,7 @@ def of_hint(first: SourceFunction, name: str) -> Any:
     hint = _annotation(first, name)
     words = ast.unparse(hint) if hint is not None else ""
     return NUMBERS.get(
-        re.sub(r"^(typing\.)?(List|Tuple)(?=\[)", lambda x: x[2].lower(), words), UNKNOWN
+        re.sub(r"^(typing\.)?(List|Tuple)(?=\[)", lambda x: x[2].lower(), words), NO_USUAL_VALUE
     )
 
 
@@ -87,9 +87,9 @@ def _annotation(first: SourceFunction, name: str) -> ast.expr | None:
 def part(machine: Interpreter, first: SourceFunction, name: str, scope: Scope) -> nn.Module:
     """Returns a box for such an argument, with the name of its class where a hint says it."""
     hint = _hint(machine, first, name, scope)
-    title = hint.name if isinstance(hint, ClassValue | Unknown) else name
+    title = hint.name if isinstance(hint, ClassValue | UnknownValue) else name
     with machine.building_module():
-        return Elsewhere(machine, Unknown(title, WHY))
+        return ExternalModule(machine, UnknownValue(title, WHY))
 
 
 def _is_class(hint: Any) -> bool:
@@ -99,7 +99,7 @@ def _is_class(hint: Any) -> bool:
     if isinstance(hint, BuiltinFunction):
         return hint.name == "Callable"
     layer = isinstance(hint, type) and issubclass(hint, nn.Module)
-    return layer or (isinstance(hint, Unknown) and is_class_name(hint))
+    return layer or (isinstance(hint, UnknownValue) and is_class_name(hint))
 
 
 def _hint(machine: Interpreter, first: SourceFunction, name: str, scope: Scope) -> Any:
@@ -128,7 +128,7 @@ def parts_in_list(machine: Interpreter, first: SourceFunction, name: str) -> nn.
     if not names:
         return None
     with machine.building_module():
-        box = [lambda one=one: Elsewhere(machine, Unknown(one, WHY)) for one in names]
+        box = [lambda one=one: ExternalModule(machine, UnknownValue(one, WHY)) for one in names]
         made = ([make() for make in box] for _ in range(COUNT))
         return nn.ModuleList(x[0] if len(x) == 1 else nn.ModuleList(x) for x in made)
 
@@ -197,7 +197,7 @@ def _are_modules(names: tuple[str, ...], body: list[ast.AST]) -> bool:
     calls = [one for node in body for one in ast.walk(node) if isinstance(one, ast.Call)]
     if any(isinstance(one.func, ast.Name) and one.func.id in names for one in calls):
         return True
-    told = any(usual(one) is not UNKNOWN and len(one) > 1 for one in names)
+    told = any(usual_value(one) is not NO_USUAL_VALUE and len(one) > 1 for one in names)
     handed = {x.id for one in calls for x in ast.walk(one) if isinstance(x, ast.Name)}
     return len(names) > 1 and not told and {*names} <= handed
 
@@ -223,7 +223,7 @@ def of_choice(first: SourceFunction, name: str) -> Any:
                 for word in words:
                     if isinstance(word, ast.Constant) and isinstance(word.value, str):
                         return word.value
-    return UNKNOWN
+    return NO_USUAL_VALUE
 
 
 def of_arithmetic(first: SourceFunction, name: str) -> Any:
@@ -232,7 +232,7 @@ def of_arithmetic(first: SourceFunction, name: str) -> Any:
         sides = [one.left, one.right] if isinstance(one, ast.BinOp) else []
         if any(isinstance(side, ast.Name) and side.id == name for side in sides):
             return RECKONED
-    return UNKNOWN
+    return NO_USUAL_VALUE
 
 
 def is_several(first: SourceFunction, name: str) -> bool:
@@ -259,9 +259,9 @@ def in_stages(name: str, size: Any) -> Any:
     >>> in_stages("strides", 1), in_stages("channels", 16)
     ((1, 1, 1), (16, 32, 64))
     """
-    if type(size) not in (int, float) and size is not UNKNOWN:
+    if type(size) not in (int, float) and size is not NO_USUAL_VALUE:
         return size
     if WIDE.search(name):
-        first = WIDTH if size is UNKNOWN else max(size, WIDTH)
+        first = WIDTH if size is NO_USUAL_VALUE else max(size, WIDTH)
         return first, 2 * first, 4 * first
-    return (COUNT if size is UNKNOWN else size,) * 3
+    return (COUNT if size is NO_USUAL_VALUE else size,) * 3

@@ -12,12 +12,12 @@ from collections.abc import Callable
 from typing import Any
 
 from ncd.read.python_source.interpreter import BuiltinFunction, Interpreter, Scope
-from ncd.read.python_source.source_operators import BINARY, combined
+from ncd.read.python_source.source_operators import BINARY, binary_result
 
 Formula = Callable[[int], Any]
 PARTS = 8  # operations of a formula that take as long as a step
 POWERS = ("pow", "power")
-SHORT = 16  # numbers for which it is not worth while
+MIN_NUMBERS = 16  # numbers for which it is not worth while
 
 
 def number_list(machine: Interpreter, node: ast.ListComp, scope: Scope) -> list[Any] | None:
@@ -36,7 +36,7 @@ def number_list(machine: Interpreter, node: ast.ListComp, scope: Scope) -> list[
         return None
     formula = _formula(machine, node.elt, part.target.id, scope)  # type: ignore[attr-defined]
     numbers = machine.value(call, scope) if formula else None
-    if formula is None or not isinstance(numbers, range) or len(numbers) < SHORT:
+    if formula is None or not isinstance(numbers, range) or len(numbers) < MIN_NUMBERS:
         return None
     parts = sum(isinstance(each, ast.BinOp | ast.Call) for each in ast.walk(node.elt))
     machine.step(node, len(numbers) * (1 + parts // PARTS))
@@ -59,7 +59,7 @@ def _formula(machine: Interpreter, node: ast.expr, name: str, scope: Scope) -> F
     if isinstance(node, ast.BinOp):
         (left, right), kind = known, node.op
         if isinstance(kind, ast.Pow):  # which may be too large
-            return lambda x: combined(machine, kind, left(x), right(x))
+            return lambda x: binary_result(machine, kind, left(x), right(x))
         both = BINARY.get(type(kind))
         return (lambda x: both(left(x), right(x))) if both else None
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):

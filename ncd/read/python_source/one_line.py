@@ -76,14 +76,14 @@ def _layer(node: ast.expr) -> ast.expr:
 
 def _is_layer(node: ast.AST) -> bool:
     """Returns whether a node calls a class of ``torch.nn``, or a function that changes a layer."""
-    name = _dotted(node.func).removeprefix("torch.") if isinstance(node, ast.Call) else ""
+    name = _dotted_name(node.func).removeprefix("torch.") if isinstance(node, ast.Call) else ""
     last = name.rpartition(".")[2]
     return name.startswith("nn.") and (last[:1].isupper() or name.startswith("nn.utils."))
 
 
-def _dotted(node: ast.expr) -> str:
+def _dotted_name(node: ast.expr) -> str:
     """Returns a name such as ``nn.Linear``; empty for what is more than names and dots."""
     if isinstance(node, ast.Attribute):
-        before = _dotted(node.value)
+        before = _dotted_name(node.value)
         return before and f"{before}.{node.attr}"
     return node.id if isinstance(node, ast.Name) else ""

@@ -11,15 +11,15 @@ import torch
 from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves
 
-from ncd.read.python_source.interpreter import AssumedSettings, Interpreter, Unknown
-from ncd.read.python_source.usual_sizes import UNKNOWN, VALUES, usual
+from ncd.read.python_source.interpreter import AssumedSettings, Interpreter, UnknownValue
+from ncd.read.python_source.usual_sizes import NO_USUAL_VALUE, VALUES, usual_value
 from ncd.words import listed
 
 # --- Modules and functions of files that are not read: boxes, whose results are assumed
 
 SPACE = "elsewhere"  # of torch's functions, in which the boxes stand
 ARRAYS = 20  # that a box takes
-MOST = 60  # boxes of one source
+MAX_BOXES = 60  # boxes of one source
 HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[^0-9A-Za-z]+")
 KEEPS = re.compile(  # whose second size is no width
     r"((Attention|Transformer)(Block|Layer)?|(En|De)coderLayer|Feed_?Forward)$"
@@ -40,7 +40,7 @@ WIDTHS = (  # arguments for what a layer takes and gives, by their names
 )
 
 
-class Elsewhere(nn.Module):
+class ExternalModule(nn.Module):
     """A module of a class that stands in another file.
 
     Args:
@@ -53,7 +53,7 @@ class Elsewhere(nn.Module):
     def __init__(
         self,
         machine: Interpreter,
-        value: Unknown,
+        value: UnknownValue,
         args: Sequence[Any] = (),
         named: dict[str, Any] | None = None,
     ) -> None:
@@ -64,7 +64,7 @@ class Elsewhere(nn.Module):
     @property
     def title(self) -> str:
         """The name of its class in the source."""
-        value: Unknown = self.__dict__["made_of"][1]
+        value: UnknownValue = self.__dict__["made_of"][1]
         return value.name
 
     @property
@@ -84,15 +84,17 @@ class Elsewhere(nn.Module):
         place = self.__dict__["place"]
         return box(machine, value, (*args, *named.values()), (made, words), place)
 
-    def __deepcopy__(self, memo: Any) -> Elsewhere:
-        return Elsewhere(*self.__dict__["made_of"])
+    def __deepcopy__(self, memo: Any) -> ExternalModule:
+        return ExternalModule(*self.__dict__["made_of"])
 
 
-def is_class_name(value: Unknown) -> bool:
+def is_class_name(value: UnknownValue) -> bool:
     """Returns whether the name of an unknown value is that of a class: it has capitals.
 
-    >>> is_class_name(Unknown("geometric.GCNConv", "")), is_class_name(Unknown("make", ""))
-    (True, False)
+    >>> is_class_name(UnknownValue("geometric.GCNConv", ""))
+    True
+    >>> is_class_name(UnknownValue("make", ""))
+    False
     """
     last = value.name.rpartition(".")[2]
     return last[:1].isupper() and any(letter.islower() for letter in last)
@@ -100,7 +102,7 @@ def is_class_name(value: Unknown) -> bool:
 
 def box(
     machine: Interpreter,
-    value: Unknown,
+    value: UnknownValue,
     given: Any,
     made: Any = ((), {}),
     place: ast.AST | None = None,
@@ -116,10 +118,10 @@ def box(
     """
     arrays = [x for x in tree_leaves(given) if isinstance(x, Tensor)][:ARRAYS]
     if not arrays:
-        return Unknown(f"{value.name}(…)"[:80], value.why)
+        return UnknownValue(f"{value.name}(…)"[:80], value.reason)
     name = _function(value.name)
-    if value.name not in machine.boxes and len(machine.boxes) >= MOST:
-        raise machine.unknown(value)
+    if value.name not in machine.boxes and len(machine.boxes) >= MAX_BOXES:
+        raise machine.unknown_error(value)
     machine.boxes.setdefault(value.name, (value, place or machine.node))
     keeps = KEEPS.search(value.name) is not None
     shape = _looked_up(value, arrays, *made) or _shape(arrays, *(((), {}) if keeps else made))
@@ -132,11 +134,11 @@ def box(
 
 
 def _looked_up(
-    value: Unknown, arrays: list[Tensor], args: Sequence[Any], named: dict[str, Any]
+    value: UnknownValue, arrays: list[Tensor], args: Sequence[Any], named: dict[str, Any]
 ) -> list[int] | None:
     """Returns the shape of what a table gives for whole numbers; None for other layers.
 
-    >>> _looked_up(Unknown("TokenEmbedding", ""), [torch.zeros(2, 5).long()], (100, 8), {})
+    >>> _looked_up(UnknownValue("TokenEmbedding", ""), [torch.zeros(2, 5).long()], (100, 8), {})
     [2, 5, 8]
     """
     if not TABLE.search(value.name) or any(x.is_floating_point() for x in arrays):
@@ -214,7 +216,7 @@ def unknown_box(machine: Interpreter) -> Exception | None:
     if not machine.boxes:
         return None
     value, machine.node = next(iter(machine.boxes.values()))
-    return machine.unknown(value)
+    return machine.unknown_error(value)
 
 
 def assumed_boxes(machine: Interpreter) -> str:
@@ -234,18 +236,22 @@ def assumed_boxes(machine: Interpreter) -> str:
 # --- Attributes of values of other files: those that are usual for their names are assumed
 
 
-def unknown_attribute(machine: Interpreter, value: Unknown, name: str, module: bool = False) -> Any:
+def unknown_attribute(
+    machine: Interpreter, value: UnknownValue, name: str, module: bool = False
+) -> Any:
     """Returns an attribute of an unknown value: a size that is usual for its name is assumed.
 
     A ``module`` may also have a choice, such as ``use_bias``, and a width called ``size``.
     """
     wide = name == "out_channels" or (module and name == "size")  # which groups may divide
-    size = usual("dim" if wide else name) if module or wide else VALUES.get(name)
+    size = usual_value("dim" if wide else name) if module or wide else VALUES.get(name)
     if type(size) is int or (module and type(size) is bool):
         machine.assumed_settings.setdefault(value.name, {})[name] = size
-        machine.assumed_at[id(machine.node)] = Unknown(f"{value.name}.{name}"[:80], value.why)
+        machine.assumed_at[id(machine.node)] = UnknownValue(
+            f"{value.name}.{name}"[:80], value.reason
+        )
         return size
-    return Unknown(f"{value.name}.{name}"[:80], value.why)
+    return UnknownValue(f"{value.name}.{name}"[:80], value.reason)
 
 
 def of_no_number(machine: Interpreter, name: str) -> Any:
@@ -257,7 +263,7 @@ def of_no_number(machine: Interpreter, name: str) -> Any:
     return None if value is None else unknown_attribute(machine, value, name, True)
 
 
-def no_number(machine: Interpreter, node: ast.AST | None) -> Unknown | None:
+def no_number(machine: Interpreter, node: ast.AST | None) -> UnknownValue | None:
     """Takes back that what stands at a node is taken as a number; None if it is not."""
     value = machine.assumed_at.get(id(node))
     if value is None:
@@ -274,9 +280,9 @@ def no_number(machine: Interpreter, node: ast.AST | None) -> Unknown | None:
 def assumed_setting(machine: Interpreter, value: AssumedSettings, name: str) -> Any:
     """Returns a setting that stands in another file, if a value is usual for its name."""
     if name not in value.own:
-        if usual(name) is UNKNOWN:
+        if usual_value(name) is NO_USUAL_VALUE:
             raise machine.refuse(
                 f"{value.name}.{name} is not given", f"a class with {name} = … for {value.name}"
             )
-        value.own[name] = usual(name)
+        value.own[name] = usual_value(name)
     return value.own[name]

@@ -7,26 +7,26 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 NAME = "Statements"  # of the class
-DRAWN = ("empty", "normal", "rand", "randint", "randn", "randperm")
-FILLED = ("arange", "eye", "full", "linspace", "ones", "tensor", "zeros")
+RANDOM_MAKERS = ("empty", "normal", "rand", "randint", "randn", "randperm")
+CONSTANT_MAKERS = ("arange", "eye", "full", "linspace", "ones", "tensor", "zeros")
 ENDS = ("backward", "step", "zero_grad", "print")  # calls that give no tensor
 SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Import, ast.ImportFrom)
 
 
 @dataclass
-class _Sorted:
+class _StatementGroups:
     """The statements of a text: those before the class, and those of its two methods."""
 
-    before: list[ast.stmt] = field(default_factory=list)
+    preamble: list[ast.stmt] = field(default_factory=list)
     inputs: dict[str, ast.expr] = field(default_factory=dict)
-    learned: dict[str, ast.expr] = field(default_factory=dict)
+    parameters: dict[str, ast.expr] = field(default_factory=dict)
     body: list[ast.stmt] = field(default_factory=list)
-    stored: set[str] = field(default_factory=set)  # the names that the body sets
+    assigned_names: set[str] = field(default_factory=set)  # the names that the body sets
     results: list[str] = field(default_factory=list)  # the names that the last line gives
 
     def holds(self, name: str) -> bool:
         """Returns whether a name is set in the class."""
-        return name in self.inputs or name in self.learned or name in self.stored
+        return name in self.inputs or name in self.parameters or name in self.assigned_names
 
 
 def as_class(tree: ast.Module) -> ast.Module:
@@ -51,58 +51,58 @@ def as_class(tree: ast.Module) -> ast.Module:
         return tree
     if any(_is_layer(node) for node in ast.walk(tree)):
         return tree
-    parts = _sorted(tree.body, DRAWN)
+    parts = _sort_statements(tree.body, RANDOM_MAKERS)
     if not parts.inputs:
-        parts = _sorted(tree.body, (*DRAWN, *FILLED))
+        parts = _sort_statements(tree.body, (*RANDOM_MAKERS, *CONSTANT_MAKERS))
     if not parts.inputs or not parts.body or not parts.results:
         return tree
-    return _joined(parts, tree.body[-1])
+    return _class_and_call(parts, tree.body[-1])
 
 
-def _sorted(body: Iterable[ast.stmt], makers: tuple[str, ...]) -> _Sorted:
+def _sort_statements(body: Iterable[ast.stmt], makers: tuple[str, ...]) -> _StatementGroups:
     """Returns the statements in their places; ``makers`` are the functions that make inputs."""
-    parts = _Sorted()
-    for node in (one for each in body for one in _single(each)):
+    parts = _StatementGroups()
+    for node in (one for each in body for one in _split_assignment(each)):
         if isinstance(node, ast.Import | ast.ImportFrom):
-            parts.before.append(node)
+            parts.preamble.append(node)
             continue
-        name, value = _assigned(node)
-        free = not any(map(parts.holds, _loaded(node)))
+        name, value = _assignment(node)
+        free = not any(map(parts.holds, _loaded_names(node)))
         new = free and not parts.holds(name)
         if name and value is not None and new and _is_made(value, makers):
-            kept = parts.learned if _is_learned(value) else parts.inputs
+            kept = parts.parameters if _is_learned(value) else parts.inputs
             kept[name] = value
         elif name and value is not None and free and not _calls_torch(value):
-            parts.before.append(node)
+            parts.preamble.append(node)
         elif not _ends(node):
             parts.body.append(node)
-            parts.stored |= _stored(node)
-            parts.results = [name for name in _given(node) if name]
-        elif shown := [name for name in _names(node) if name in parts.stored]:
+            parts.assigned_names |= _stored_names(node)
+            parts.results = [name for name in _result_names(node) if name]
+        elif shown := [name for name in _names(node) if name in parts.assigned_names]:
             parts.results = [*dict.fromkeys(shown)]
     return parts
 
 
-def _single(node: ast.stmt) -> Iterator[ast.stmt]:
+def _split_assignment(node: ast.stmt) -> Iterator[ast.stmt]:
     """Yields ``q, k = a, b`` as two assignments."""
     match node:
         case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)) if len(
             names
         ) == len(values):
             stored = {name.id for name in names if isinstance(name, ast.Name)}
-            if not stored & _loaded(node.value):
+            if not stored & _loaded_names(node.value):
                 for name, value in zip(names, values, strict=True):
                     yield ast.copy_location(ast.Assign([name], value), node)
                 return
     yield node
 
 
-def _joined(parts: _Sorted, last: ast.stmt) -> ast.Module:
+def _class_and_call(parts: _StatementGroups, last: ast.stmt) -> ast.Module:
     """Returns the text with its class, and the call of it on the inputs."""
     text = f"class {NAME}(nn.Module):\n def __init__(self):\n  super().__init__()\n"
-    text += "".join(f"  self.{name} = 0\n" for name in parts.learned)
+    text += "".join(f"  self.{name} = 0\n" for name in parts.parameters)
     text += f" def forward(self, {', '.join(parts.inputs)}):\n"
-    text += "".join(f"  {name} = self.{name}\n" for name in parts.learned)
+    text += "".join(f"  {name} = self.{name}\n" for name in parts.parameters)
     text += f"  return {', '.join(parts.results)}\n{NAME}()()\n"
     tree = ast.parse(text)
     for node in ast.walk(tree):
@@ -112,7 +112,7 @@ def _joined(parts: _Sorted, last: ast.stmt) -> ast.Module:
     assert isinstance(made, ast.ClassDef) and isinstance(call, ast.Expr)
     init, forward = made.body
     assert isinstance(init, ast.FunctionDef) and isinstance(forward, ast.FunctionDef)
-    for node, value in zip(init.body[1:], parts.learned.values(), strict=True):
+    for node, value in zip(init.body[1:], parts.parameters.values(), strict=True):
         assert isinstance(node, ast.Assign)
         parameter = ast.parse("nn.Parameter", mode="eval").body
         node.value = value if _is_parameter(value) else ast.Call(parameter, [value], [])
@@ -120,11 +120,11 @@ def _joined(parts: _Sorted, last: ast.stmt) -> ast.Module:
     forward.body[-1:-1] = parts.body
     assert isinstance(call.value, ast.Call)
     call.value.args = [*parts.inputs.values()]
-    tree.body[:0] = parts.before
+    tree.body[:0] = parts.preamble
     return tree
 
 
-def _assigned(node: ast.stmt) -> tuple[str, ast.expr | None]:
+def _assignment(node: ast.stmt) -> tuple[str, ast.expr | None]:
     """Returns the name that a statement sets, and its value."""
     match node:
         case ast.Assign(targets=[ast.Name(id=name)], value=value):
@@ -134,7 +134,7 @@ def _assigned(node: ast.stmt) -> tuple[str, ast.expr | None]:
     return "", None
 
 
-def _given(node: ast.stmt) -> list[str]:
+def _result_names(node: ast.stmt) -> list[str]:
     """Returns the names that a statement sets; an expression is given one."""
     targets: list[ast.expr] = []
     match node:
@@ -154,7 +154,7 @@ def _is_made(value: ast.expr, makers: tuple[str, ...]) -> bool:
         case ast.Call(func=ast.Attribute(value=made, attr="requires_grad_" | "float" | "long")):
             return _is_made(made, makers)
         case ast.Call(func=ast.Attribute(value=ast.Name(id="nn"), attr="Parameter"), args=[made]):
-            return _is_made(made, (*makers, *DRAWN, *FILLED))
+            return _is_made(made, (*makers, *RANDOM_MAKERS, *CONSTANT_MAKERS))
         case ast.Call(func=ast.Attribute(value=ast.Name(id="torch"), attr=name)):
             return name in makers
     return False
@@ -194,11 +194,11 @@ def _names(node: ast.AST) -> list[str]:
     return [part.id for part in ast.walk(node) if isinstance(part, ast.Name)]
 
 
-def _loaded(node: ast.AST) -> set[str]:
+def _loaded_names(node: ast.AST) -> set[str]:
     parts = (part for part in ast.walk(node) if isinstance(part, ast.Name))
     return {part.id for part in parts if isinstance(part.ctx, ast.Load)}
 
 
-def _stored(node: ast.stmt) -> set[str]:
+def _stored_names(node: ast.stmt) -> set[str]:
     parts = (part for part in ast.walk(node) if isinstance(part, ast.Name))
     return {part.id for part in parts if isinstance(part.ctx, ast.Store)}

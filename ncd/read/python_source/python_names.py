@@ -12,17 +12,23 @@ from torch import Tensor, nn
 from ncd.read.python_source.attributes import MISSING, attribute, lookup, member, set_attribute
 from ncd.read.python_source.functions_and_classes import ERRORS, call
 from ncd.read.python_source.interpreter import (
-    Bound,
+    BoundFunction,
     BuiltinFunction,
     ClassValue,
     Interpreter,
     ListedMethod,
     PlainObject,
     SourceFunction,
-    Unknown,
+    UnknownValue,
 )
-from ncd.read.python_source.other_files import Elsewhere
-from ncd.read.python_source.source_operators import absorbed, combined, described, truth, value_text
+from ncd.read.python_source.other_files import ExternalModule
+from ncd.read.python_source.source_operators import (
+    binary_result,
+    kind_name,
+    truth,
+    unknown_result,
+    value_text,
+)
 from ncd.read.python_source.torch_names import native
 
 # --- ``isinstance`` and ``issubclass`` for the values of a source
@@ -53,9 +59,9 @@ def is_instance(machine: Interpreter, value: Any, kinds: Any) -> bool:
 def _is(value: Any, kind: Any) -> bool:
     if isinstance(kind, ClassValue):
         return isinstance(value, kind.real)
-    if isinstance(kind, Unknown):  # a class of another file, of which this is an object
-        made = isinstance(value, Unknown) and value.name == f"{kind.name}(…)"
-        return made or (isinstance(value, Elsewhere) and value.title == kind.name)
+    if isinstance(kind, UnknownValue):  # a class of another file, of which this is an object
+        made = isinstance(value, UnknownValue) and value.name == f"{kind.name}(…)"
+        return made or (isinstance(value, ExternalModule) and value.title == kind.name)
     if isinstance(kind, tuple):
         return any(_is(value, one) for one in kind)
     if isinstance(kind, BuiltinFunction):
@@ -64,10 +70,17 @@ def _is(value: Any, kind: Any) -> bool:
         if kind.name == "Callable":
             return isinstance(
                 value,
-                SourceFunction | Bound | ListedMethod | BuiltinFunction | nn.Module | ClassValue,
+                SourceFunction
+                | BoundFunction
+                | ListedMethod
+                | BuiltinFunction
+                | nn.Module
+                | ClassValue,
             )
         return isinstance(value, KINDS.get(kind.name, ()))
-    return isinstance(kind, type) and not isinstance(value, Unknown) and isinstance(value, kind)
+    return (
+        isinstance(kind, type) and not isinstance(value, UnknownValue) and isinstance(value, kind)
+    )
 
 
 def is_subclass(machine: Interpreter, value: Any, kinds: Any) -> bool:
@@ -89,16 +102,16 @@ def numeric(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def run(machine: Interpreter, *args: Any, **named: Any) -> Any:
         plain = [_number(machine, one) for one in args]
-        if any(isinstance(one, Unknown) for one in plain):
-            return next(one for one in plain if isinstance(one, Unknown))
+        if any(isinstance(one, UnknownValue) for one in plain):
+            return next(one for one in plain if isinstance(one, UnknownValue))
         return function(*plain, **named)
 
     return run
 
 
 def _number(machine: Interpreter, value: Any) -> Any:
-    if isinstance(value, Unknown):
-        return absorbed(machine, value)
+    if isinstance(value, UnknownValue):
+        return unknown_result(machine, value)
     if isinstance(value, Tensor):
         if machine.tracing:
             raise machine.refuse("this number depends on those of a tensor", "its shape")
@@ -109,10 +122,10 @@ def _number(machine: Interpreter, value: Any) -> Any:
         return value
     if isinstance(value, str) and len(value) < 50:
         return value
-    raise machine.refuse(f"{described(value)} is not a number", "a number")
+    raise machine.refuse(f"{kind_name(value)} is not a number", "a number")
 
 
-def _iterated(function: Callable[..., Any]) -> Callable[..., Any]:
+def _iterable_function(function: Callable[..., Any]) -> Callable[..., Any]:
     """Returns a function of iterables."""
 
     def run(machine: Interpreter, *args: Any, **named: Any) -> Any:
@@ -122,7 +135,7 @@ def _iterated(function: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def collected(kind: Callable[..., Any]) -> Callable[..., Any]:
+def collection_function(kind: Callable[..., Any]) -> Callable[..., Any]:
     """Returns ``list(…)`` and the like."""
 
     def run(machine: Interpreter, *args: Any, **named: Any) -> Any:
@@ -146,17 +159,17 @@ def _truth(machine: Interpreter, value: Any = False) -> bool:
 
 
 def _length(machine: Interpreter, value: Any) -> Any:
-    if isinstance(value, Unknown):
-        return absorbed(machine, value)
+    if isinstance(value, UnknownValue):
+        return unknown_result(machine, value)
     if (own := member(machine, value, "__len__")) is not None:
         return own()
     return len(value)
 
 
 def _range(machine: Interpreter, *args: Any) -> Any:
-    if unknown := next((one for one in args if isinstance(one, Unknown)), None):
+    if unknown := next((one for one in args if isinstance(one, UnknownValue)), None):
         if machine.strict:
-            raise machine.unknown(unknown)
+            raise machine.unknown_error(unknown)
         return range(0)
     return range(*args)
 
@@ -182,8 +195,8 @@ def _filter(machine: Interpreter, function: Any, values: Any) -> Any:
 def _sum(machine: Interpreter, values: Any, start: Any = 0) -> Any:
     total: Any = start
     for each in machine.items(values):
-        if isinstance(each, Unknown):
-            return absorbed(machine, each)
+        if isinstance(each, UnknownValue):
+            return unknown_result(machine, each)
         total = machine.checked_size(total + each)
     return total
 
@@ -191,8 +204,10 @@ def _sum(machine: Interpreter, values: Any, start: Any = 0) -> Any:
 def _extreme(function: Callable[..., Any]) -> Callable[..., Any]:
     def run(machine: Interpreter, *args: Any, key: Any = None, **named: Any) -> Any:
         values = machine.items(args[0]) if len(args) == 1 else list(args)
-        numbers = [_number(machine, x) if isinstance(x, Tensor | Unknown) else x for x in values]
-        if any(isinstance(x, Unknown) for x in numbers):
+        numbers = [
+            _number(machine, x) if isinstance(x, Tensor | UnknownValue) else x for x in values
+        ]
+        if any(isinstance(x, UnknownValue) for x in numbers):
             return numbers[0]
         order = None if key is None else (lambda x: call(machine, key, (x,), {}))
         return function(numbers, key=order, **named)
@@ -214,8 +229,8 @@ def _sorted(machine: Interpreter, values: Any, key: Any = None, reverse: bool = 
 
 
 def _next(machine: Interpreter, value: Any, *default: Any) -> Any:
-    if isinstance(value, Unknown):
-        return absorbed(machine, value)
+    if isinstance(value, UnknownValue):
+        return unknown_result(machine, value)
     return next(value, *default)
 
 
@@ -246,13 +261,19 @@ def _type(machine: Interpreter, value: Any) -> Any:
     found = next((NAMES[name] for name, kind in TYPES.items() if type(value) is kind), None)
     if value is None or (found is None and isinstance(value, nn.Module | Tensor)):
         return type(value)
-    return found if found is not None else Unknown("type(…)", "it is an object of Python")
+    return found if found is not None else UnknownValue("type(…)", "it is an object of Python")
 
 
 def _callable(machine: Interpreter, value: Any) -> bool:
     return isinstance(
         value,
-        SourceFunction | Bound | ListedMethod | BuiltinFunction | nn.Module | ClassValue | type,
+        SourceFunction
+        | BoundFunction
+        | ListedMethod
+        | BuiltinFunction
+        | nn.Module
+        | ClassValue
+        | type,
     ) or (
         member(machine, value, "__call__") is not None
         if isinstance(value, PlainObject | Tensor)
@@ -269,7 +290,7 @@ def _round(value: Any, digits: Any = None) -> Any:
 
 
 def _power(machine: Interpreter, a: Any, b: Any) -> Any:
-    return combined(machine, ast.Pow(), a, b)
+    return binary_result(machine, ast.Pow(), a, b)
 
 
 def _nothing(machine: Interpreter, *args: Any, **named: Any) -> None:
@@ -287,19 +308,19 @@ NAMES: dict[str, Any] = {
         bool=_truth,
         str=_text,
         repr=_exact_text,
-        list=collected(list),
-        tuple=collected(tuple),
-        dict=collected(dict),
-        set=collected(set),
-        frozenset=collected(frozenset),
+        list=collection_function(list),
+        tuple=collection_function(tuple),
+        dict=collection_function(dict),
+        set=collection_function(set),
+        frozenset=collection_function(frozenset),
         len=_length,
         range=_range,
         enumerate=_enumerate,
         zip=_zip,
         map=_map,
         filter=_filter,
-        reversed=_iterated(reversed),
-        iter=_iterated(iter),
+        reversed=_iterable_function(reversed),
+        iter=_iterable_function(iter),
         sum=_sum,
         min=_extreme(min),
         max=_extreme(max),

@@ -18,16 +18,16 @@ from ncd.read.python_source.interpreter import (
     Interpreter,
     Namespace,
     Scope,
-    Unknown,
+    UnknownValue,
 )
 from ncd.read.python_source.number_lists import number_list
 from ncd.read.python_source.other_files import no_number
 from ncd.read.python_source.source_operators import (
     UNARY,
-    combined,
-    compared,
-    described,
-    formatted,
+    binary_result,
+    comparison_result,
+    f_string_text,
+    kind_name,
     truth,
 )
 from ncd.words import nearest_name
@@ -48,12 +48,12 @@ def _name(machine: Interpreter, node: ast.Name, scope: Scope) -> Any:
         return found.names[node.id]
     if node.id in machine.names:
         return machine.names[node.id]
-    if machine.starred:
+    if machine.star_import:
         spaces = (machine.libraries[one].names for one in STARRED)
         for names in spaces:  # which such a file hands on as they are
             if node.id in names:
                 return names[node.id]
-        return Unknown(node.id, f"it may come from {machine.starred}, which is not read")
+        return UnknownValue(node.id, f"it may come from {machine.star_import}, which is not read")
     known = [*scope.names, *scope.top.names, *machine.names]
     cure = nearest_name(node.id, known, "a name that is set above")
     raise machine.refuse(f"there is nothing called {short_repr(node.id)}", cure)
@@ -72,7 +72,7 @@ def _arguments(machine: Interpreter, nodes: list[ast.expr], scope: Scope) -> Ite
     for node in nodes:
         if isinstance(node, ast.Starred) and machine.building:
             value = machine.value(node.value, scope)
-            yield from (value,) if isinstance(value, Unknown) else machine.items(value)
+            yield from (value,) if isinstance(value, UnknownValue) else machine.items(value)
         else:
             yield from _items(machine, [node], scope)
 
@@ -102,10 +102,10 @@ def _dict(machine: Interpreter, node: ast.Dict, scope: Scope) -> Any:
 
 def mapping(machine: Interpreter, value: Any) -> dict[Any, Any]:
     """Returns what ``**`` spreads."""
-    if isinstance(value, Unknown) and not machine.strict:
+    if isinstance(value, UnknownValue) and not machine.strict:
         return {}
     if not isinstance(value, dict):
-        raise machine.refuse(f"** stands before {described(value)}, which is no dict", "a dict")
+        raise machine.refuse(f"** stands before {kind_name(value)}, which is no dict", "a dict")
     return value
 
 
@@ -137,13 +137,13 @@ def _subscript(machine: Interpreter, node: ast.Subscript, scope: Scope) -> Any:
 
 def subscript(machine: Interpreter, value: Any, place: Any) -> Any:
     """Returns ``value[place]``."""
-    if isinstance(value, Unknown):
+    if isinstance(value, UnknownValue):
         return value
     if (own := member(machine, value, "__getitem__")) is not None:
         return own(place)
     kinds = (list, tuple, dict, str, range, Tensor, nn.Sequential, nn.ModuleList, nn.ModuleDict)
     if not isinstance(value, (*kinds, nn.ParameterList, nn.ParameterDict)):
-        raise machine.refuse(f"{described(value)} has no items")
+        raise machine.refuse(f"{kind_name(value)} has no items")
     return machine.attempt(lambda: value[place])
 
 
@@ -154,17 +154,17 @@ def _slice(machine: Interpreter, node: ast.Slice, scope: Scope) -> Any:
 
 def _binary(machine: Interpreter, node: ast.BinOp, scope: Scope) -> Any:
     left, right = machine.value(node.left, scope), machine.value(node.right, scope)
-    return combined(machine, node.op, left, right)
+    return binary_result(machine, node.op, left, right)
 
 
 def _unary(machine: Interpreter, node: ast.UnaryOp, scope: Scope) -> Any:
     value = machine.value(node.operand, scope)
     if isinstance(node.op, ast.Not):
         return not truth(machine, value)
-    if isinstance(value, Unknown):
+    if isinstance(value, UnknownValue):
         return value
     if not isinstance(value, bool | int | float | Tensor):
-        raise machine.refuse(f"{described(value)} has no sign", "a number")
+        raise machine.refuse(f"{kind_name(value)} has no sign", "a number")
     return machine.attempt(UNARY[type(node.op)], value)
 
 
@@ -183,7 +183,7 @@ def _compare(machine: Interpreter, node: ast.Compare, scope: Scope) -> Any:
     found: Any = True
     for i, (kind, part) in enumerate(zip(node.ops, node.comparators, strict=True)):
         right = machine.value(part, scope)
-        found = compared(machine, kind, left, right)
+        found = comparison_result(machine, kind, left, right)
         if i + 1 < len(node.ops) and not truth(machine, found):
             break
         left = right
@@ -202,14 +202,14 @@ def condition(machine: Interpreter, node: ast.expr, scope: Scope) -> bool:
     return truth(machine, value)
 
 
-def _joined(machine: Interpreter, node: ast.JoinedStr, scope: Scope) -> Any:
+def _f_string(machine: Interpreter, node: ast.JoinedStr, scope: Scope) -> Any:
     return machine.checked_size("".join(machine.value(part, scope) for part in node.values))
 
 
-def _formatted(machine: Interpreter, node: ast.FormattedValue, scope: Scope) -> Any:
+def _formatted_value(machine: Interpreter, node: ast.FormattedValue, scope: Scope) -> Any:
     spec = machine.value(node.format_spec, scope) if node.format_spec else ""
     exact = node.conversion in (ord("r"), ord("a"))
-    return formatted(machine, machine.value(node.value, scope), spec, exact)
+    return f_string_text(machine, machine.value(node.value, scope), spec, exact)
 
 
 def _walrus(machine: Interpreter, node: ast.NamedExpr, scope: Scope) -> Any:
@@ -225,7 +225,7 @@ def _lambda(machine: Interpreter, node: ast.Lambda, scope: Scope) -> Any:
 # comprehensions -----------------------------------------------------------------------------------
 
 
-def _looped(
+def _iteration_scopes(
     machine: Interpreter, node: Any, scope: Scope, parts: list[ast.comprehension]
 ) -> Iterator[Scope]:
     """Yields the scope for each iteration of a comprehension."""
@@ -237,7 +237,7 @@ def _looped(
         machine.step(node)
         assign(machine, part.target, item, scope)
         if all(truth(machine, machine.value(test, scope)) for test in part.ifs):
-            yield from _looped(machine, node, scope, rest)
+            yield from _iteration_scopes(machine, node, scope, rest)
 
 
 def _comprehension(make: Callable[[list[Any]], Any]) -> Callable[..., Any]:
@@ -245,7 +245,7 @@ def _comprehension(make: Callable[[list[Any]], Any]) -> Callable[..., Any]:
         if make is list and (numbers := number_list(machine, node, scope)) is not None:
             return machine.checked_size(numbers)
         inner = Scope(scope, function=scope.function)
-        turns = _looped(machine, node, inner, node.generators)
+        turns = _iteration_scopes(machine, node, inner, node.generators)
         return make(machine.checked_size([machine.value(node.elt, each) for each in turns]))
 
     return read
@@ -254,7 +254,7 @@ def _comprehension(make: Callable[[list[Any]], Any]) -> Callable[..., Any]:
 def _dict_comprehension(machine: Interpreter, node: ast.DictComp, scope: Scope) -> Any:
     found: dict[Any, Any] = {}
     inner = Scope(scope, function=scope.function)
-    for each in _looped(machine, node, inner, node.generators):
+    for each in _iteration_scopes(machine, node, inner, node.generators):
         key = machine.value(node.key, each)
         machine.attempt(found.__setitem__, key, machine.value(node.value, each))
     return machine.checked_size(found)
@@ -276,8 +276,8 @@ EXPRESSIONS: dict[type[ast.AST], Any] = {
     ast.BoolOp: _either,
     ast.Compare: _compare,
     ast.IfExp: _choice,
-    ast.JoinedStr: _joined,
-    ast.FormattedValue: _formatted,
+    ast.JoinedStr: _f_string,
+    ast.FormattedValue: _formatted_value,
     ast.NamedExpr: _walrus,
     ast.Lambda: _lambda,
     ast.ListComp: _comprehension(list),

@@ -21,7 +21,7 @@ from ncd.read.python_source.interpreter import (
     ClassValue,
     Interpreter,
     SourceFunction,
-    Unknown,
+    UnknownValue,
 )
 
 # --- Numbers and names in texts: f-strings, ``format`` and ``%``, of bounded width
@@ -29,13 +29,13 @@ from ncd.read.python_source.interpreter import (
 SPEC = re.compile(r"[^\d{}]{0,2}[<>=^+\- ]?#?0?\d{0,2},?(\.\d{1,2})?[bcdeEfFgGnosxX%]?")
 FIELD = re.compile(r"\{\{|\}\}|\{(\w*)(![rsa])?(?::([^{}]*))?\}|[{}]")
 PERCENT = re.compile(r"%(?:%|[-+ 0#]?\d{0,2}(?:\.\d{1,2})?[sdifgerx])")
-SHOWN = (bool, int, float, str, type(None), torch.Size, torch.dtype, torch.device)
+PRINTABLE_TYPES = (bool, int, float, str, type(None), torch.Size, torch.dtype, torch.device)
 DEEPEST = 3  # lists inside of each other that are written
 
 
 def value_text(value: Any, exact: bool = False, depth: int = 0) -> str:
     """Returns a value as ``str`` writes it, or ``repr`` if exact; for an object only its kind."""
-    if isinstance(value, SHOWN):
+    if isinstance(value, PRINTABLE_TYPES):
         return repr(value) if exact else str(value)
     if isinstance(value, BaseException) and not exact:
         return str(value)
@@ -62,7 +62,7 @@ def _parts(value: Any, depth: int) -> str:
     return ", ".join(found)
 
 
-def formatted(machine: Interpreter, value: Any, spec: str, exact: bool = False) -> str:
+def f_string_text(machine: Interpreter, value: Any, spec: str, exact: bool = False) -> str:
     """Returns a value in an f-string; raises TextError for a specification that is too wide."""
     value = value_text(value, True) if exact else value
     if not spec:
@@ -85,7 +85,7 @@ def format_text(machine: Interpreter, text: str, *args: Any, **named: Any) -> st
         values: Any = named if key and not key.isdecimal() else args
         place: Any = key if values is named else int(key) if key else next(at, len(args))
         exact = found[2] in ("!r", "!a")
-        return formatted(machine, machine.attempt(lambda: values[place]), found[3] or "", exact)
+        return f_string_text(machine, machine.attempt(lambda: values[place]), found[3] or "", exact)
 
     return str(machine.checked_size(FIELD.sub(field, text)))
 
@@ -130,7 +130,7 @@ UNARY: Mapping[type[ast.unaryop], Callable[[Any], Any]] = {
     ast.UAdd: operator.pos,
     ast.Invert: operator.invert,
 }
-COMPARED: Mapping[type[ast.cmpop], Binary] = {
+COMPARISON_OPERATORS: Mapping[type[ast.cmpop], Binary] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
     ast.Lt: operator.lt,
@@ -142,26 +142,43 @@ COMPARED: Mapping[type[ast.cmpop], Binary] = {
     ast.In: lambda a, b: a in b,
     ast.NotIn: lambda a, b: a not in b,
 }
-EACH = (ast.Add, ast.Sub, ast.Mult, ast.Div)  # of one number each
-PLAIN = (bool, int, float, complex, str, list, tuple, dict, set, frozenset, range, type(None))
+ELEMENTWISE_OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div)  # of one number each
+ARITHMETIC_TYPES = (
+    bool,
+    int,
+    float,
+    complex,
+    str,
+    list,
+    tuple,
+    dict,
+    set,
+    frozenset,
+    range,
+    type(None),
+)
 DTYPES = (torch.dtype, torch.device)
 
 
-def combined(
+def binary_result(
     machine: Interpreter, kind: ast.operator, a: Any, b: Any, in_place: bool = False
 ) -> Any:
     """Returns ``a + b`` and the like; ``in_place`` is for ``a += b``."""
     for one, other in ((a, b), (b, a)):
-        if isinstance(one, Unknown):
+        if isinstance(one, UnknownValue):
             array = machine.tracing and isinstance(other, Tensor)
-            return machine.boxed(one, [other]) if array and type(kind) in EACH else one
+            return (
+                machine.boxed_array(one, [other])
+                if array and type(kind) in ELEMENTWISE_OPERATORS
+                else one
+            )
     if isinstance(kind, ast.BitOr) and _is_type(a) and _is_type(b):
-        return Unknown("a union of types", "it is a type hint")
+        return UnknownValue("a union of types", "it is a type hint")
     if isinstance(a, nn.ModuleList | nn.ParameterList) and isinstance(kind, ast.Add):
         return machine.attempt((operator.iadd if in_place else operator.add), a, b)
     for one in (a, b):
-        if not isinstance(one, (*PLAIN, Tensor)):
-            raise machine.refuse(f"{described(one)} takes no part in arithmetic", "numbers")
+        if not isinstance(one, (*ARITHMETIC_TYPES, Tensor)):
+            raise machine.refuse(f"{kind_name(one)} takes no part in arithmetic", "numbers")
     if isinstance(kind, ast.Mod) and isinstance(a, str):
         return machine.checked_size(percent(machine, a, b))
     _check_size(machine, kind, a, b)
@@ -192,22 +209,22 @@ def _check_size(machine: Interpreter, kind: ast.operator, a: Any, b: Any) -> Non
         raise machine.stop("it becomes too long", "less")
 
 
-def compared(machine: Interpreter, kind: ast.cmpop, a: Any, b: Any) -> Any:
+def comparison_result(machine: Interpreter, kind: ast.cmpop, a: Any, b: Any) -> Any:
     """Returns ``a < b`` and the like."""
     if not isinstance(kind, ast.Is | ast.IsNot):
         for one in (a, b):
-            if isinstance(one, Unknown):
+            if isinstance(one, UnknownValue):
                 return one
         if isinstance(kind, ast.In | ast.NotIn) and isinstance(b, Tensor):
             raise machine.refuse("whether a tensor holds a number depends on the numbers")
         if isinstance(kind, ast.In | ast.NotIn) and isinstance(b, range) and type(a) is not int:
             b = machine.items(b)  # Python goes through all of them
-    return machine.attempt(COMPARED[type(kind)], a, b)
+    return machine.attempt(COMPARISON_OPERATORS[type(kind)], a, b)
 
 
 def truth(machine: Interpreter, value: Any) -> bool:
     """Returns whether a value counts as true; tensors have no known numbers."""
-    if isinstance(value, Unknown):
+    if isinstance(value, UnknownValue):
         return _assumed_false(machine, value)
     if isinstance(value, Tensor) and (machine.tracing or value.numel() != 1):
         fact = "this condition depends on the numbers of a tensor, which are not known"
@@ -215,21 +232,21 @@ def truth(machine: Interpreter, value: Any) -> bool:
     return bool(machine.attempt(bool, value))
 
 
-def _assumed_false(machine: Interpreter, value: Unknown) -> bool:
+def _assumed_false(machine: Interpreter, value: UnknownValue) -> bool:
     """Returns false for a condition on what stands in another file; notes that it is assumed."""
     if not machine.strict:
-        raise machine.unknown(value)
-    machine.presumed[value.name] = "false"
+        raise machine.unknown_error(value)
+    machine.assumed_values[value.name] = "false"
     return False
 
 
-def absorbed(machine: Interpreter, value: Unknown) -> Unknown:
+def unknown_result(machine: Interpreter, value: UnknownValue) -> UnknownValue:
     """Returns what a call gives of an unknown value, which is not known either.
 
     Raises an error where a module runs: an array may depend on it.
     """
     if machine.tracing:
-        raise machine.unknown(value)
+        raise machine.unknown_error(value)
     return value
 
 
@@ -242,28 +259,30 @@ def is_placeholder(tensor: Tensor) -> bool:
 # --- Numbers that all weights share, as only their shapes matter
 
 LARGEST = 2**21  # numbers of one weight
-SHARED = LARGEST + 2**19  # numbers that weights share
+SHARED_NUMBER_COUNT = LARGEST + 2**19  # numbers that weights share
 VECTORS = (0.5, 1.5)  # the least and the largest number of a vector, such as a scale
 MAPS = {200: 0.12, 1500: 0.045, 2**63: 0.016}  # and of a map of at most so many inputs: sums stay
 
 
-_shared: dict[tuple[float, float], Tensor] = {}  # random numbers, by their range
+_random_tensors: dict[tuple[float, float], Tensor] = {}  # random numbers, by their range
 
 
 def _random_numbers(least: float, largest: float) -> Tensor:
     """Returns random numbers, of which each weight is a part."""
-    if (least, largest) not in _shared:
+    if (least, largest) not in _random_tensors:
         with _disable_current_modes(), torch._C.DisableTorchFunction():  # they are real ones
             random = torch.Generator().manual_seed(0)
-            made = torch.empty(SHARED, device="cpu").uniform_(least, largest, generator=random)
-        _shared[least, largest] = made
-    return _shared[least, largest]
+            made = torch.empty(SHARED_NUMBER_COUNT, device="cpu").uniform_(
+                least, largest, generator=random
+            )
+        _random_tensors[least, largest] = made
+    return _random_tensors[least, largest]
 
 
 def _is_shared(tensor: Tensor) -> bool:
     with torch._C.DisableTorchFunction():  # no call of a source, which may be counted
         own = tensor.untyped_storage()._cdata
-        return any(own == each.untyped_storage()._cdata for each in _shared.values())
+        return any(own == each.untyped_storage()._cdata for each in _random_tensors.values())
 
 
 _begins = count()
@@ -283,17 +302,19 @@ def shared_numbers(shape: Sequence[int]) -> Tensor | None:
         return None
     most = next(most for inputs, most in MAPS.items() if size <= inputs * shape[0])
     whole = _random_numbers(*(VECTORS if len(shape) < 2 else (-most, most)))
-    begin = next(_begins) * 4 % (SHARED - LARGEST)  # a place where complex numbers may begin
+    begin = (
+        next(_begins) * 4 % (SHARED_NUMBER_COUNT - LARGEST)
+    )  # a place where complex numbers may begin
     return whole[begin : begin + size].view(tuple(shape))
 
 
-def described(value: Any) -> str:
+def kind_name(value: Any) -> str:
     """Returns the kind of a value for a message.
 
-    >>> described(3), described(None), described(torch)
+    >>> kind_name(3), kind_name(None), kind_name(torch)
     ('int', 'None', 'module')
     """
     if value is None:
         return "None"
-    name = getattr(value, "name", "") if isinstance(value, ClassValue | Unknown) else ""
+    name = getattr(value, "name", "") if isinstance(value, ClassValue | UnknownValue) else ""
     return name or type(value).__name__

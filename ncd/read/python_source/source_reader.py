@@ -16,7 +16,7 @@ from ncd.notation.call_form import shape_line
 from ncd.notation.term_reader import TextError
 from ncd.read.python_source.assumptions import in_training, message, reading_failure
 from ncd.read.python_source.first_layers import in_format, in_range, steps_first
-from ncd.read.python_source.folding import drawn
+from ncd.read.python_source.folding import import_folded
 from ncd.read.python_source.functions_and_classes import LoopExit, ReturnSignal
 from ncd.read.python_source.interpreter import (
     LINES,
@@ -29,7 +29,7 @@ from ncd.read.python_source.interpreter import (
     Scope,
     SourceException,
     SourceModule,
-    Unknown,
+    UnknownValue,
     UnknownValueError,
     as_text_error,
     error_at,
@@ -47,10 +47,10 @@ from ncd.read.python_source.model_classes import candidates
 from ncd.read.python_source.model_inputs import (
     NoArray,
     NoInput,
-    accepted,
+    can_run,
     fitted,
     given_inputs,
-    guessed,
+    guess_input,
 )
 from ncd.read.python_source.one_line import check_line, take_shape
 from ncd.read.python_source.other_files import box, unknown_box
@@ -59,10 +59,10 @@ from ncd.read.python_source.python_names import NAMES
 from ncd.read.python_source.source_expressions import EXPRESSIONS
 from ncd.read.python_source.source_statements import STATEMENTS
 from ncd.read.python_source.source_tree import deep, syntax_tree
-from ncd.read.python_source.structured_inputs import by_name, required, see_inside
+from ncd.read.python_source.structured_inputs import by_name, required_inputs, see_inside
 from ncd.read.python_source.torch_layers import layer_failure, lazy_parts, settle
 from ncd.read.recognise import LAYER_LINES, SOURCES, Reading, is_line, unindented
-from ncd.read.torch_module.comparison import EVALUATED
+from ncd.read.torch_module.comparison import EVALUATION_NOTE
 from ncd.read.torch_module.from_torch import Imported
 
 # --- Interprets a text line by line; lines outside of classes that it cannot read are skipped
@@ -107,7 +107,7 @@ def _take_branch(machine: Interpreter, node: ast.If, scope: Scope) -> None:
             known = not isinstance(target, ast.Name) or target.id in scope.names
             if not known and type(value) in (int, float):
                 scope.names[target.id] = value  # type: ignore[attr-defined]
-                machine.presumed[target.id] = repr(value)  # type: ignore[attr-defined]
+                machine.assumed_values[target.id] = repr(value)  # type: ignore[attr-defined]
 
 
 def skipped_lines(
@@ -164,9 +164,9 @@ def forget(node: ast.stmt, scope: Scope) -> None:
     why = f"line {node.lineno} is not understood"
     for part in ast.walk(node):
         if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
-            scope.names.setdefault(part.id, Unknown(part.id, why))
+            scope.names.setdefault(part.id, UnknownValue(part.id, why))
     if isinstance(node, ast.ClassDef | ast.FunctionDef):
-        scope.names[node.name] = Unknown(node.name, why)
+        scope.names[node.name] = UnknownValue(node.name, why)
 
 
 def _has_class(scope: Scope) -> bool:
@@ -179,7 +179,7 @@ def _has_class(scope: Scope) -> bool:
 
 # --- The ops of a term that each line of its source makes
 
-MOST = 400  # ops of a line
+MAX_LINE_OPS = 400  # ops of a line
 
 
 def line_ops(machine: Interpreter, found: Imported) -> dict[int, str]:
@@ -189,27 +189,29 @@ def line_ops(machine: Interpreter, found: Imported) -> dict[int, str]:
     does.
     """
     nodes = {node.name: node for node in found.exported.program.graph.nodes}
-    parts = dict(found.exported.traced.named_modules())
+    parts = dict(found.exported.traced_module.named_modules())
     ids: dict[int, list[str]] = {}
     for i, name in enumerate(found.nodes):
         if (node := nodes.get(name)) is not None:
-            for line in dict.fromkeys((*_called(node), *_made(machine, parts, node))):
+            for line in dict.fromkeys((*_call_lines(node), *_layer_lines(machine, parts, node))):
                 ids.setdefault(line, []).append(f"n{i}")
-    return {line: " ".join(own) for line, own in ids.items() if len(own) <= MOST}
+    return {line: " ".join(own) for line, own in ids.items() if len(own) <= MAX_LINE_OPS}
 
 
 def _line_of(node: fx.Node | None) -> int:
     """Returns the line whose call a node is; the first line if none is known."""
-    return (_called(node)[-1:] or (1,))[0] if node is not None else 1
+    return (_call_lines(node)[-1:] or (1,))[0] if node is not None else 1
 
 
-def _called(node: fx.Node) -> tuple[int, ...]:
+def _call_lines(node: fx.Node) -> tuple[int, ...]:
     """Returns the lines whose call a node is, the outer ones first."""
     lines: tuple[int, ...] = (node.meta.get("custom") or {}).get(LINES, ())
     return lines
 
 
-def _made(machine: Interpreter, parts: Mapping[str, nn.Module], node: fx.Node) -> Iterator[int]:
+def _layer_lines(
+    machine: Interpreter, parts: Mapping[str, nn.Module], node: fx.Node
+) -> Iterator[int]:
     """Yields the line that makes the layer of which a node is part."""
     stack = [*(node.meta.get("nn_module_stack") or {}).values()]
     path = stack[-1][0].partition("@")[0] if stack else ""
@@ -256,13 +258,13 @@ def read_source(text: str, made: Callable[[], object] = bool) -> Reading:
             run_lines(machine, tree, scope)
             line = source.count("\n") + 1
             given = given_inputs(shapes, line) if shapes else ()
-            found, words = _chosen(machine, tree, scope, given, made)
+            found, words = _import_source(machine, tree, scope, given, made)
         except SourceException as raised:
             raise as_text_error(raised) from None
         except RecursionError:
             raise LimitExceeded("it is nested too deep", 1, 1, cure="shorter functions") from None
     kind = LAYER_LINES if is_line(text) else SOURCES
-    notes = (each for each in found.notes if each != EVALUATED)  # the mode is told
+    notes = (each for each in found.notes if each != EVALUATION_NOTE)  # the mode is told
     classes = candidates(machine, tree, scope)
     call = module_call(machine, found, tree, scope, words, shapes, classes)
     note = " ".join((message(machine, words, call.line), *notes)).strip()
@@ -286,7 +288,7 @@ def new_machine() -> Interpreter:
     return machine
 
 
-def _chosen(
+def _import_source(
     machine: Interpreter,
     tree: ast.Module,
     scope: Scope,
@@ -307,34 +309,34 @@ def _chosen(
             raise first
         made()
         try:
-            return _drawn(machine, model, given)
+            return _import_model(machine, model, given)
         except (SourceException, TextError) as error:
             if isinstance(error, NoInput) and not isinstance(error, NoArray):
-                error.call = blank_call(machine, model, required(model), tree, scope)
+                error.call = blank_call(machine, model, required_inputs(model), tree, scope)
             chosen = machine.maker is not None and machine.maker[0] is model and not given
             if not isinstance(error, NoInput) and not (chosen and leans(machine, scope, error)):
                 raise
             first = first or error.with_traceback(None)
-            if type(model) in machine.skipped or not isinstance(model, SourceModule):
+            if type(model) in machine.classes_without_input or not isinstance(model, SourceModule):
                 raise first from None
-            machine.skipped.add(type(model))
+            machine.classes_without_input.add(type(model))
             machine.instead.setdefault(type(model).__name__, fact_of(error))
             machine.assumed_settings.clear()
             machine.failure = None
 
 
-def _drawn(
+def _import_model(
     machine: Interpreter, model: nn.Module, given: tuple[Tensor, ...]
 ) -> tuple[Imported, str]:
     """Returns a module as a term, and the inputs that are assumed, in words."""
     if given:
-        return _imported(machine, model, *by_name(model, in_range(model, given))), ""
+        return _import_on_inputs(machine, model, *by_name(model, in_range(model, given))), ""
     for ran, args, named in reversed(machine.ran):
         for x in (*args, *named.values()):
             if isinstance(x, PlainObject):
                 see_inside(type(x))
         every = tree_leaves((args, named))
-        known = not any(isinstance(x, Unknown) for x in every)
+        known = not any(isinstance(x, UnknownValue) for x in every)
         if ran is model and known and any(isinstance(x, Tensor) for x in every):
             return _with_fits(machine, model, args, named), ""
     return _on_guesses(machine, model)
@@ -342,11 +344,11 @@ def _drawn(
 
 def _on_guesses(machine: Interpreter, model: nn.Module) -> tuple[Imported, str]:
     """Returns a module as a term on inputs that are guessed, and these in words."""
-    first = guessed(machine, model)
+    first = guess_input(machine, model)
     assert first is not None
     given = by_name(model, in_format(model, first[0]))
     try:
-        found: Imported | None = _imported(machine, model, *given)
+        found: Imported | None = _import_on_inputs(machine, model, *given)
         assert found is not None
         if not found.failure or not first[1]:
             return found, first[1]
@@ -354,11 +356,13 @@ def _on_guesses(machine: Interpreter, model: nn.Module) -> tuple[Imported, str]:
     except SourceException as error:
         found, failure = None, error
     machine.failure = None
-    second = guessed(machine, model, failed=first[1])
+    second = guess_input(machine, model, failed=first[1])
     if second is not None:
-        return _imported(machine, model, *by_name(model, in_format(model, second[0]))), second[1]
+        return _import_on_inputs(
+            machine, model, *by_name(model, in_format(model, second[0]))
+        ), second[1]
     if machine.boxes and fitted(machine, model, *given):
-        return _imported(machine, model, *given), first[1]
+        return _import_on_inputs(machine, model, *given), first[1]
     if found is None:
         raise failure
     machine.failure = failure
@@ -369,16 +373,16 @@ def _with_fits(
     machine: Interpreter, model: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]
 ) -> Imported:
     """Returns a module as a term; boxes in it have the widths that the layers behind them take."""
-    found = _imported(machine, model, inputs, named)
+    found = _import_on_inputs(machine, model, inputs, named)
     if found.failure and machine.boxes:
         failure = machine.failure
         if fitted(machine, model, inputs, named):
-            return _imported(machine, model, inputs, named)
+            return _import_on_inputs(machine, model, inputs, named)
         machine.failure = failure
     return found
 
 
-def _imported(
+def _import_on_inputs(
     machine: Interpreter, model: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]
 ) -> Imported:
     """Returns the module as a term; raises its error if nothing can be drawn.
@@ -406,7 +410,7 @@ def _imported(
     except (TextError, SourceException):
         other = None
     if other is not None and not other.failure:
-        machine.evaluated = refusal.fact
+        machine.evaluation_reason = refusal.fact
         return other
     model.train()
     machine.failure = refusal
@@ -421,31 +425,31 @@ def _in_its_mode(
     """Returns the module as a term, in the mode in which it is."""
     _check_names(model)
     if lazy_parts(model):
-        accepted(machine, model, inputs, named)
+        can_run(machine, model, inputs, named)
         settle(model)
     machine.boxes.clear()
     machine.box_results.clear()
     machine.root, machine.tracing, machine.line_shapes = model, True, {}
     try:
         with preserve_node_meta():  # the lines that make them
-            found = drawn(machine, model, inputs, named, steps_first(model, inputs))
+            found = import_folded(machine, model, inputs, named, steps_first(model, inputs))
     except NCDError as error:
         line = _line_of(getattr(error, "node", None))
         wrong = TextError(str(error).rstrip("."), line, 1)
-        raise _stopped(machine, model, inputs, named) or wrong from None
+        raise _stopping_error(machine, model, inputs, named) or wrong from None
     except Exception as error:  # whatever torch raises for what nobody has thought of
         wrong = TextError(_draw_error_text(error), 1, 1, cure="smaller sizes")
-        raise _stopped(machine, model, inputs, named) or wrong from None
+        raise _stopping_error(machine, model, inputs, named) or wrong from None
     finally:
         machine.tracing = False
     if found.failure:
         nodes = {node.name: node for node in found.exported.program.graph.nodes}
         at = TextError(found.failure, _line_of(nodes.get(found.failed)), 1)
-        machine.failure = _stopped(machine, model, inputs, named) or at
+        machine.failure = _stopping_error(machine, model, inputs, named) or at
     return found
 
 
-def _stopped(
+def _stopping_error(
     machine: Interpreter, model: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]
 ) -> SourceException | TextError | None:
     """Returns the error with which a module stops: of its source, or of a layer of torch.

@@ -19,7 +19,7 @@ from ncd.read.python_source.functions_and_classes import (
     function_value,
 )
 from ncd.read.python_source.interpreter import (
-    Bound,
+    BoundFunction,
     BuiltinFunction,
     ClassValue,
     DecoratedFunction,
@@ -27,38 +27,43 @@ from ncd.read.python_source.interpreter import (
     Scope,
     SourceException,
     SourceFunction,
-    Unknown,
+    UnknownValue,
     UnknownValueError,
 )
-from ncd.read.python_source.libraries import imported, imported_name
-from ncd.read.python_source.other_files import Elsewhere
+from ncd.read.python_source.libraries import imported_library, imported_name
+from ncd.read.python_source.other_files import ExternalModule
 from ncd.read.python_source.source_expressions import condition, subscript
-from ncd.read.python_source.source_operators import absorbed, combined, described, is_placeholder
+from ncd.read.python_source.source_operators import (
+    binary_result,
+    is_placeholder,
+    kind_name,
+    unknown_result,
+)
 
 # --- Reads definitions of functions and classes, with their decorators, and imports
 
 
 def definition(machine: Interpreter, node: ast.FunctionDef, scope: Scope) -> None:
     made: Any = function_value(machine, node, scope)
-    scope.home(node.name).names[node.name] = _decorated(machine, node, made, scope)
+    scope.home(node.name).names[node.name] = _apply_decorators(machine, node, made, scope)
 
 
 def class_definition(machine: Interpreter, node: ast.ClassDef, scope: Scope) -> None:
-    machine.nested, before = 0, machine.nested
+    machine.nesting_depth, before = 0, machine.nesting_depth
     try:
         made: Any = class_value(machine, node, scope)
     finally:
-        machine.nested = before
+        machine.nesting_depth = before
     scope.home(node.name).names[node.name] = made
     if any(isinstance(x, BuiltinFunction) and x.name == "NamedTuple" for x in made.bases):
-        defaults = [made.names[name] for name in made.annotated if name in made.names]
+        defaults = [made.names[name] for name in made.annotated_names if name in made.names]
         make = machine.libraries["collections"].names["namedtuple"]
-        made = call(machine, make, (made.name, made.annotated, defaults), {}, scope)
-    made = _decorated(machine, node, made, scope)
+        made = call(machine, make, (made.name, made.annotated_names, defaults), {}, scope)
+    made = _apply_decorators(machine, node, made, scope)
     scope.home(node.name).names[node.name] = made
 
 
-def _decorated(machine: Interpreter, node: Any, made: Any, scope: Scope) -> Any:
+def _apply_decorators(machine: Interpreter, node: Any, made: Any, scope: Scope) -> Any:
     """Applies the decorators of a function or class; unknown ones have no effect."""
     for decorator in reversed(node.decorator_list):
         if isinstance(decorator, ast.Name) and decorator.id in (
@@ -71,11 +76,11 @@ def _decorated(machine: Interpreter, node: Any, made: Any, scope: Scope) -> Any:
         if isinstance(decorator, ast.Attribute) and decorator.attr in ("setter", "getter"):
             continue
         with_this = machine.value(decorator, scope)
-        if isinstance(with_this, Unknown):
+        if isinstance(with_this, UnknownValue):
             continue
         made = call(machine, with_this, (made,), {}, scope)
         if made is None or not isinstance(
-            made, SourceFunction | ClassValue | DecoratedFunction | Bound | Unknown
+            made, SourceFunction | ClassValue | DecoratedFunction | BoundFunction | UnknownValue
         ):
             raise machine.refuse("this decorator gives neither a function nor a class")
     return made
@@ -83,7 +88,7 @@ def _decorated(machine: Interpreter, node: Any, made: Any, scope: Scope) -> Any:
 
 def import_(machine: Interpreter, node: ast.Import, scope: Scope) -> None:
     for one in node.names:
-        name, value = imported(machine, one.name, one.asname)
+        name, value = imported_library(machine, one.name, one.asname)
         scope.names[name] = value
 
 
@@ -93,7 +98,7 @@ def import_from(machine: Interpreter, node: ast.ImportFrom, scope: Scope) -> Non
         listed = path.partition(".")[0] in machine.libraries
         for name, value in imported_name(machine, path, one.name, one.asname).items():
             ours = isinstance(scope.names.get(name), ClassValue | SourceFunction) and not listed
-            if name not in scope.names or not (ours or isinstance(value, Unknown)):
+            if name not in scope.names or not (ours or isinstance(value, UnknownValue)):
                 scope.names[name] = value  # files that are pasted one after the other
 
 
@@ -126,26 +131,26 @@ def _yield(machine: Interpreter, node: ast.Yield | ast.YieldFrom, scope: Scope) 
 
 
 def _assignment(machine: Interpreter, node: ast.Assign, scope: Scope) -> None:
-    value = _noted(machine, node, machine.value(node.value, scope))
+    value = _note_shapes(machine, node, machine.value(node.value, scope))
     for target in node.targets:
         assign(machine, target, value, scope)
 
 
-def _annotated(machine: Interpreter, node: ast.AnnAssign, scope: Scope) -> None:
+def _annotated_assignment(machine: Interpreter, node: ast.AnnAssign, scope: Scope) -> None:
     if node.value is not None:
         assign(machine, node.target, machine.value(node.value, scope), scope)
 
 
-def _augmented(machine: Interpreter, node: ast.AugAssign, scope: Scope) -> None:
+def _augmented_assignment(machine: Interpreter, node: ast.AugAssign, scope: Scope) -> None:
     """Reads ``x += 1``; a list or tensor changes in place."""
     target = node.target
     right = machine.value(node.value, scope)
-    old = machine.value(_loaded(target), scope)
-    value = combined(machine, node.op, old, right, in_place=True)
-    assign(machine, target, _noted(machine, node, value), scope)
+    old = machine.value(_load_node(target), scope)
+    value = binary_result(machine, node.op, old, right, in_place=True)
+    assign(machine, target, _note_shapes(machine, node, value), scope)
 
 
-def _loaded(target: Any) -> ast.expr:
+def _load_node(target: Any) -> ast.expr:
     kinds = {ast.Name: ("id",), ast.Attribute: ("value", "attr"), ast.Subscript: ("value", "slice")}
     given = [getattr(target, name) for name in kinds[type(target)]]
     return ast.copy_location(type(target)(*given, ast.Load()), target)
@@ -164,8 +169,8 @@ def _set_item(machine: Interpreter, given: Any, scope: Scope) -> None:
     machine.node = target
     held, place = machine.value(target.value, scope), machine.value(target.slice, scope)
     for one in (held, value):
-        if isinstance(one, Unknown):
-            absorbed(machine, one)
+        if isinstance(one, UnknownValue):
+            unknown_result(machine, one)
             return
     if isinstance(held, Tensor) and is_placeholder(held) and not machine.tracing:
         return  # the numbers of weights do not matter
@@ -174,17 +179,17 @@ def _set_item(machine: Interpreter, given: Any, scope: Scope) -> None:
         return
     kinds = (list, dict, Tensor, nn.ModuleList, nn.ModuleDict, nn.Sequential, nn.ParameterDict)
     if not isinstance(held, kinds):
-        raise machine.refuse(f"an item of {described(held)} cannot be set", "a list or a dict")
+        raise machine.refuse(f"an item of {kind_name(held)} cannot be set", "a list or a dict")
     machine.attempt(held.__setitem__, place, value)
     machine.checked_size(held)
 
 
 def _return(machine: Interpreter, node: ast.Return, scope: Scope) -> None:
     value = None if node.value is None else machine.value(node.value, scope)
-    raise ReturnSignal(_noted(machine, node, value))
+    raise ReturnSignal(_note_shapes(machine, node, value))
 
 
-def _noted(machine: Interpreter, node: ast.stmt, value: Any) -> Any:
+def _note_shapes(machine: Interpreter, node: ast.stmt, value: Any) -> Any:
     """Notes the shapes of the arrays that a line makes while a module runs; returns the value."""
     parts = value if isinstance(value, tuple | list) else (value,)
     if machine.tracing and len(parts) <= ARRAYS:
@@ -234,17 +239,17 @@ def _pass(machine: Interpreter, node: ast.AST, scope: Scope) -> None:
 
 
 def _assert(machine: Interpreter, node: ast.Assert, scope: Scope) -> None:
-    before, machine.presumed = machine.presumed, {}
+    before, machine.assumed_values = machine.assumed_values, {}
     try:
-        holds = condition(machine, node.test, scope) or bool(machine.presumed)
+        holds = condition(machine, node.test, scope) or bool(machine.assumed_values)
     except UnknownValueError:
         holds = True  # of another file, which would be right
     finally:
-        machine.presumed = before
+        machine.assumed_values = before
     if not holds and not _asks_of_box(machine, node.test, scope):
         words = machine.value(node.msg, scope) if node.msg else ast.unparse(node.test)
         words = words if isinstance(words, str) else ast.unparse(node.test)
-        raise machine.raised(AssertionError(short_repr(words).strip("'\"")), node)
+        raise machine.source_error(AssertionError(short_repr(words).strip("'\"")), node)
 
 
 def _asks_of_box(machine: Interpreter, test: ast.expr, scope: Scope) -> bool:
@@ -252,7 +257,7 @@ def _asks_of_box(machine: Interpreter, test: ast.expr, scope: Scope) -> bool:
     calls = (one for one in ast.walk(test) if isinstance(one, ast.Call) and one.args)
     asked = [one.args[0] for one in calls if ast.unparse(one.func) == "isinstance"]
     plain = (one for one in asked if isinstance(one, ast.Name | ast.Attribute))
-    return any(isinstance(machine.value(one, scope), Elsewhere) for one in plain)
+    return any(isinstance(machine.value(one, scope), ExternalModule) for one in plain)
 
 
 def _raise(machine: Interpreter, node: ast.Raise, scope: Scope) -> None:
@@ -260,8 +265,8 @@ def _raise(machine: Interpreter, node: ast.Raise, scope: Scope) -> None:
     if isinstance(error, type) and error in ERRORS:
         error = error()
     if not isinstance(error, Exception):
-        error = RuntimeError(f"{described(error)} is raised")
-    raise machine.raised(error, node)
+        error = RuntimeError(f"{kind_name(error)} is raised")
+    raise machine.source_error(error, node)
 
 
 def _try(machine: Interpreter, node: ast.Try, scope: Scope) -> None:
@@ -328,7 +333,7 @@ def _module(machine: Interpreter, target: ast.Attribute, scope: Scope) -> nn.Mod
 
 
 def _global(machine: Interpreter, node: ast.Global, scope: Scope) -> None:
-    scope.elsewhere.update(dict.fromkeys(node.names, scope.top))
+    scope.declared_scopes.update(dict.fromkeys(node.names, scope.top))
 
 
 def _nonlocal(machine: Interpreter, node: ast.Nonlocal, scope: Scope) -> None:
@@ -336,14 +341,14 @@ def _nonlocal(machine: Interpreter, node: ast.Nonlocal, scope: Scope) -> None:
         outer = scope.outer
         while outer is not None and name not in outer.names:
             outer = outer.outer
-        scope.elsewhere[name] = outer or scope
+        scope.declared_scopes[name] = outer or scope
 
 
 STATEMENTS: dict[type[ast.AST], Any] = {
     ast.Expr: _expression,
     ast.Assign: _assignment,
-    ast.AnnAssign: _annotated,
-    ast.AugAssign: _augmented,
+    ast.AnnAssign: _annotated_assignment,
+    ast.AugAssign: _augmented_assignment,
     ast.Attribute: _set_attribute,  # as targets
     ast.Subscript: _set_item,
     ast.Return: _return,

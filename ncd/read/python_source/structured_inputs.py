@@ -207,7 +207,7 @@ def of_pattern(model: nn.Module, settings: dict[str, Any], side: int) -> str:
 # --- Inputs in parts: dictionaries, tuples and lists of arrays, as a ``forward`` reads them
 
 
-def keyed(
+def dictionary_input(
     forward: ast.AST,
     name: str,
     shape: str,
@@ -220,7 +220,7 @@ def keyed(
     names such as ``x.high``; others have the main one.
 
     >>> function = ast.parse("def forward(self, x): return x['low'] + x['high']").body[0]
-    >>> keyed(function, "x", "1x8x4x4", {"low_channels": 3}).words
+    >>> dictionary_input(function, "x", "1x8x4x4", {"low_channels": 3}).words
     'low 1x3x4x4, high 1x8x4x4'
     """
     places = sorted(_places(forward, name), key=lambda one: (one.lineno, one.col_offset))
@@ -265,10 +265,10 @@ def _is(node: ast.expr, name: str) -> bool:
     return isinstance(node, ast.Name) and node.id == name
 
 
-def tupled(forward: ast.AST, name: str, shape: str) -> Guess | None:
+def tuple_input(forward: ast.AST, name: str, shape: str) -> Guess | None:
     """Returns a tuple for an input that a ``forward`` takes apart; None if it does not.
 
-    >>> tupled(ast.parse("def forward(self, x): a, b = x"), "x", "1x8").words
+    >>> tuple_input(ast.parse("def forward(self, x): a, b = x"), "x", "1x8").words
     'a tuple of 1x8, 1x8'
     """
     count = max(
@@ -347,14 +347,14 @@ def alongside(forward: ast.AST, names: list[str], model: nn.Module) -> Guess | N
         layers = next((x for x in held if isinstance(x, nn.ModuleList | nn.Sequential)), None)
         if not zipped or ours != names or layers is None or len(names) > 1:
             continue
-        shapes = [_taken(layer) for layer in layers]
+        shapes = [_first_layer_shape(layer) for layer in layers]
         if 0 < len(shapes) <= KEYS and all(shape and fits(shape) for shape in shapes):
             arrays = [example_tensors(shape)[0] for shape in shapes]
             return Guess((arrays,), f"a list of {', '.join(shapes)}")
     return None
 
 
-def _taken(layer: nn.Module) -> str:
+def _first_layer_shape(layer: nn.Module) -> str:
     """Returns the shape that the first layer in a module takes; empty if that is not known."""
     for part in layer.modules():
         if isinstance(part, nn.Linear):
@@ -366,7 +366,7 @@ def _taken(layer: nn.Module) -> str:
 
 # --- Inputs that are objects of which a module reads attributes, such as ``data.x`` of a graph
 
-MOST = 12  # attributes of an input
+MAX_ATTRIBUTES = 12  # attributes of an input
 SIDE = ("edge_index", "edge_attr", "edge_weight", "batch", "pos", "mask", "adj", "adj_t", "y")
 Attributes = Mapping[str, Sequence[str]]  # of inputs, by their names; none of an array
 
@@ -382,7 +382,7 @@ def attributes_of(forward: ast.AST, names: Sequence[str]) -> dict[str, list[str]
     """
     found: dict[str, list[str]] = {}
     for name in names:
-        if 0 < len(read := attributes(forward, name)) <= MOST:
+        if 0 < len(read := attributes(forward, name)) <= MAX_ATTRIBUTES:
             found[name] = sorted(read, key=lambda one: one in SIDE)
     return found
 
@@ -399,7 +399,9 @@ def spread(names: Sequence[str], attributes: Attributes) -> list[str]:
     return found
 
 
-def gathered(names: Sequence[str], attributes: Attributes, values: Sequence[Any]) -> Iterator[Any]:
+def inputs_from_arrays(
+    names: Sequence[str], attributes: Attributes, values: Sequence[Any]
+) -> Iterator[Any]:
     """Yields the inputs that some arrays make, those of an object together."""
     left = iter(values)
     for name in names:
@@ -434,7 +436,7 @@ def _remade(values: Any, context: Any) -> PlainObject:
     return made
 
 
-def required(model: nn.Module) -> list[str]:
+def required_inputs(model: nn.Module) -> list[str]:
     """Returns the required inputs of a module."""
     kinds = inspect.Parameter
     given = inspect.signature(model.forward).parameters.values()

@@ -26,11 +26,11 @@ from ncd.read.python_source.interpreter import (
     Interpreter,
     LayerStops,
     PlainObject,
-    Unknown,
+    UnknownValue,
     WrongArguments,
     error_at,
 )
-from ncd.read.python_source.other_files import Elsewhere
+from ncd.read.python_source.other_files import ExternalModule
 from ncd.read.python_source.source_operators import is_placeholder, shared_numbers
 from ncd.read.python_source.unknown_sizes import of_layer
 from ncd.read.torch_module.torch_export import quiet
@@ -82,13 +82,13 @@ def begin(
     if issubclass(real, nn.Sequential | nn.ModuleList | nn.ModuleDict):
         args = tuple(as_parts(machine, one) for one in args)
     args, named = of_layer(machine, real, args, named)
-    if unknown := [one for one in (*args, *named.values()) if isinstance(one, Unknown)]:
-        raise machine.unknown(unknown[0])
+    if unknown := [one for one in (*args, *named.values()) if isinstance(one, UnknownValue)]:
+        raise machine.unknown_error(unknown[0])
     if machine.first_layers and issubclass(real, STACKS):
         args, named = (), _of_one_layer(real, args, named)
     with _copies(), torch.device("meta"), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # such as that another setting would be faster
-        machine.attempt(real.__init__, subject, *args, **_placed(named))
+        machine.attempt(real.__init__, subject, *args, **_without_placement(named))
     for part in subject.modules():
         _fill(part)
 
@@ -111,8 +111,8 @@ def _of_one_layer(
 
 def as_parts(machine: Interpreter, given: Any) -> Any:
     """Returns what a container is given, with boxes for what is not known."""
-    if isinstance(given, Unknown):
-        return Elsewhere(machine, given)
+    if isinstance(given, UnknownValue):
+        return ExternalModule(machine, given)
     if isinstance(given, dict):
         named = {name: as_parts(machine, one) for name, one in given.items()}
         return OrderedDict(named) if isinstance(given, OrderedDict) else named  # a list of layers
@@ -136,7 +136,7 @@ def check_arguments(
     """Raises an error for arguments that the class does not have, or lacks, as torch binds them."""
     takes = signature(real)
     known = [one.name for one in takes.parameters.values() if one.kind is one.POSITIONAL_OR_KEYWORD]
-    names = _named(real)
+    names = _argument_names(real)
     for name in named if names else ():
         if name not in names:
             fact = f"{real.__name__} has no argument {short_repr(name)}"
@@ -156,12 +156,12 @@ def check_arguments(
         raise _misfit(machine, f"{real.__name__} is given {twice} twice", "it once") from None
 
 
-def _named(real: type[nn.Module]) -> list[str]:
+def _argument_names(real: type[nn.Module]) -> list[str]:
     """Returns the names of the arguments of a class, with those that it passes on to its base.
 
     There are none for a class that takes any, such as the axes of einops' ``Rearrange``.
 
-    >>> "num_layers" in _named(nn.LSTM), "mode" in _named(nn.LSTM)
+    >>> "num_layers" in _argument_names(nn.LSTM), "mode" in _argument_names(nn.LSTM)
     (True, False)
     """
     names: list[str] = []
@@ -181,21 +181,21 @@ def _named(real: type[nn.Module]) -> list[str]:
 
 def _misfit(machine: Interpreter, fact: str, cure: str) -> Exception:
     """Returns an error that the source can catch as torch's TypeError."""
-    return machine.raised(error_at(machine.node, fact, cure, WrongArguments), machine.node)
+    return machine.source_error(error_at(machine.node, fact, cure, WrongArguments), machine.node)
 
 
 def parameter(machine: Interpreter, value: Any = None, requires_grad: bool = True) -> Any:
     """Returns a parameter; its numbers are not kept. One of an unknown shape stays unknown."""
-    if isinstance(value, Unknown):
+    if isinstance(value, UnknownValue):
         return value
     if value is None:
         value = torch.zeros(0)
     if not isinstance(value, Tensor):
-        raise machine.raised(TypeError("nn.Parameter takes a tensor"), machine.node)
+        raise machine.source_error(TypeError("nn.Parameter takes a tensor"), machine.node)
     return placeholder(value.shape, value.dtype, bool(requires_grad))
 
 
-def _placed(named: Mapping[str, Any]) -> dict[str, Any]:
+def _without_placement(named: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in named.items() if name not in PLACES}
 
 
@@ -243,7 +243,7 @@ def deep_copy(machine: Interpreter, value: Any) -> Any:
 # --- The layer of torch that stops with an error: which it is, what it takes, and what it is given
 
 LETTERS = 300  # of a message of torch
-WHICH = {-1: "last", -2: "last but one", 1: "second"}
+DIMENSION_NAMES = {-1: "last", -2: "last but one", 1: "second"}
 WIDTHS: tuple[tuple[type[nn.Module], str, int], ...] = (  # an argument, and a dimension of its size
     (nn.Linear, "in_features", -1),
     (nn.RNNBase, "input_size", -1),
@@ -328,7 +328,7 @@ def _input_error(
         wanted = getattr(layer, argument)
         if -given.dim() <= dimension < given.dim() and given.shape[dimension] != wanted:
             size = given.shape[dimension]
-            where = f"its {WHICH.get(dimension, 'channel')} dimension"
+            where = f"its {DIMENSION_NAMES.get(dimension, 'channel')} dimension"
             fact = f"{argument} is {wanted}, but the array ({shape}) has {size} in {where}"
             return error_at(place, f"{name}: {fact}", f"{argument}={size}", LayerStops)
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
@@ -345,7 +345,7 @@ def _widths(layer: nn.Module) -> list[tuple[str, int]]:
 
 # --- Layers such as ``nn.LazyLinear``, whose number of inputs follows from the first input
 
-PLAIN: dict[str, type[nn.Module]] = {
+PLAIN_LAYERS: dict[str, type[nn.Module]] = {
     "LazyLinear": nn.Linear,
     **{f"LazyConv{n}d": getattr(nn, f"Conv{n}d") for n in (1, 2, 3)},
     **{f"LazyConvTranspose{n}d": getattr(nn, f"ConvTranspose{n}d") for n in (1, 2, 3)},
@@ -355,7 +355,7 @@ PLAIN: dict[str, type[nn.Module]] = {
 
 def _lazy(name: str) -> BuiltinFunction:
     """Returns a function that makes a plain layer without inputs, to be given them later."""
-    real = PLAIN[name]
+    real = PLAIN_LAYERS[name]
 
     def made(machine: Interpreter, *args: Any, **named: Any) -> nn.Module:
         with warnings.catch_warnings():
@@ -405,4 +405,4 @@ def settle(model: nn.Module) -> None:
         part._forward_pre_hooks.clear()
 
 
-LAZY = {name: _lazy(name) for name in PLAIN}
+LAZY = {name: _lazy(name) for name in PLAIN_LAYERS}

@@ -22,21 +22,21 @@ from ncd.read.python_source.interpreter import (
     ListedMethod,
     Namespace,
     NoOpContext,
-    Unknown,
+    UnknownValue,
 )
-from ncd.read.python_source.source_operators import absorbed, is_placeholder, truth
+from ncd.read.python_source.source_operators import is_placeholder, truth, unknown_result
 from ncd.read.python_source.torch_layers import LAZY, parameter, spread
 
 # --- Calls of torch functions, with checked arguments and limited results
 
 NUMBERS = 2**22  # of a tensor whose numbers are computed
 WORK = 2**27  # numbers of all these tensors together
-SAME = ("cpu", "cuda", "requires_grad_", "detach_")
-COPIED = ("contiguous", "clone")  # which weights without memory need not be
-NEEDED = ("item", "tolist", "nonzero", "masked_select", "equal", "allclose")
-IGNORED = ("device", "pin_memory", "non_blocking", "generator", "layout", "memory_format")
-REFUSED = ("out",)
-TYPED = {  # by the names of their tensors
+IDENTITY_METHODS = ("cpu", "cuda", "requires_grad_", "detach_")
+COPY_METHODS = ("contiguous", "clone")  # which weights without memory need not be
+NUMBER_DEPENDENT_METHODS = ("item", "tolist", "nonzero", "masked_select", "equal", "allclose")
+IGNORED_ARGUMENTS = ("device", "pin_memory", "non_blocking", "generator", "layout", "memory_format")
+REFUSED_ARGUMENTS = ("out",)
+TENSOR_TYPES = {  # by the names of their tensors
     "Float": torch.float32,
     "Double": torch.float64,
     "Half": torch.float16,
@@ -50,7 +50,7 @@ TYPED = {  # by the names of their tensors
 def tensor_method(machine: Interpreter, value: Tensor, name: str) -> Any:
     """Returns a listed method of a tensor."""
     weights = not machine.tracing and is_placeholder(value)
-    if name in SAME or (weights and name in COPIED):
+    if name in IDENTITY_METHODS or (weights and name in COPY_METHODS):
         return ListedMethod(name, lambda *args, **named: value)
     if name == "backward":
         return ListedMethod(name, lambda *args, **named: None)
@@ -59,14 +59,16 @@ def tensor_method(machine: Interpreter, value: Tensor, name: str) -> Any:
             name, lambda *args, **named: value
         )  # the numbers of weights do not matter
     if name in ("to", "type"):
-        return ListedMethod(name, lambda *args, **named: _converted(machine, value, args, named))
-    if name in NEEDED and machine.tracing:
+        return ListedMethod(
+            name, lambda *args, **named: _convert_dtype(machine, value, args, named)
+        )
+    if name in NUMBER_DEPENDENT_METHODS and machine.tracing:
         raise machine.refuse(f"{name}() depends on the numbers, which are not known", "its shape")
     inner = getattr(value, name)
     return ListedMethod(name, lambda *args, **named: torch_call(machine, inner, args, named))
 
 
-def _converted(
+def _convert_dtype(
     machine: Interpreter, value: Tensor, args: tuple[Any, ...], named: dict[str, Any]
 ) -> Any:
     """Returns a tensor of another dtype; devices are ignored."""
@@ -79,7 +81,7 @@ def _type(value: Any) -> torch.dtype | None:
     """Returns the type of numbers that a value names: ``torch.int64``, ``torch.LongTensor``."""
     if isinstance(value, BuiltinFunction | str):
         name = value.name if isinstance(value, BuiltinFunction) else value.removeprefix("torch.")
-        return TYPED.get(name.removesuffix("Tensor")) if name.endswith("Tensor") else None
+        return TENSOR_TYPES.get(name.removesuffix("Tensor")) if name.endswith("Tensor") else None
     return (
         value.dtype
         if isinstance(value, Tensor)
@@ -96,16 +98,16 @@ def torch_call(
     named: Mapping[str, Any],
 ) -> Any:
     """Returns what a listed function of torch gives."""
-    given = {name: value for name, value in named.items() if name not in IGNORED}
+    given = {name: value for name, value in named.items() if name not in IGNORED_ARGUMENTS}
     for one in _flat((*args, *given.values()), 0):
-        if isinstance(one, Unknown):
-            return absorbed(machine, one)
+        if isinstance(one, UnknownValue):
+            return unknown_result(machine, one)
         if isinstance(one, int) and not -(2**63) <= one < 2**63:
             raise machine.stop("a size has more than 63 bits")
-    if refused := [name for name in REFUSED if named.get(name) is not None]:
+    if refused := [name for name in REFUSED_ARGUMENTS if named.get(name) is not None]:
         raise machine.refuse(f"the argument {refused[0]} is not understood here", "its result")
     machine.step(machine.node, 5)
-    return _bounded(machine, machine.attempt(function, *args, **given))
+    return _count_numbers(machine, machine.attempt(function, *args, **given))
 
 
 def _flat(values: Any, depth: int) -> list[Any]:
@@ -119,7 +121,7 @@ def _flat(values: Any, depth: int) -> list[Any]:
     return found
 
 
-def _bounded(machine: Interpreter, found: Any) -> Any:
+def _count_numbers(machine: Interpreter, found: Any) -> Any:
     """Counts the numbers of the results, up to a limit."""
     if machine.tracing:
         return found
@@ -144,10 +146,10 @@ def is_size(value: Any) -> bool:
 
 
 RANDOM = (torch.randn, torch.rand, torch.empty)  # whose numbers do not matter
-SMALL = 4096  # of such a tensor that has numbers all the same
+MAX_RANDOM_NUMBERS = 4096  # of such a tensor that has numbers all the same
 
 
-def sized(function: Callable[..., Tensor], first: int = 0) -> Callable[..., Any]:
+def size_limited(function: Callable[..., Tensor], first: int = 0) -> Callable[..., Any]:
     """Returns a function such as ``torch.zeros`` with a limit on the size.
 
     ``first`` is the number of arguments before the shape.
@@ -158,11 +160,11 @@ def sized(function: Callable[..., Tensor], first: int = 0) -> Callable[..., Any]
         shape = rest = (named.pop("size"),) if "size" in named else rest
         if len(rest) == 1 and isinstance(rest[0], tuple | list):
             shape = tuple(rest[0])
-        if any(isinstance(n, Unknown) for n in _flat((shape,), 0)):
+        if any(isinstance(n, UnknownValue) for n in _flat((shape,), 0)):
             return torch_call(machine, function, (*lead, *rest), named)
         if not all(is_size(n) and n >= 0 for n in shape):
             return torch_call(machine, function, (*lead, *rest), named)
-        few = NUMBERS if machine.tracing or function not in RANDOM else SMALL
+        few = NUMBERS if machine.tracing or function not in RANDOM else MAX_RANDOM_NUMBERS
         if prod(shape) <= few:
             return torch_call(machine, function, (*lead, shape), named)
         if machine.tracing:
@@ -173,7 +175,7 @@ def sized(function: Callable[..., Tensor], first: int = 0) -> Callable[..., Any]
     return made
 
 
-def counted(machine: Interpreter, *args: Any, **named: Any) -> Any:
+def limited_arange(machine: Interpreter, *args: Any, **named: Any) -> Any:
     """Returns ``torch.arange(…)`` of a bounded length."""
     numbers = [x for x in (*args, named.get("end", 0)) if isinstance(x, int | float)]
     step = named.get("step", args[2] if len(args) > 2 else 1)
@@ -183,7 +185,9 @@ def counted(machine: Interpreter, *args: Any, **named: Any) -> Any:
     return torch_call(machine, torch.arange, args, named)
 
 
-def lined(machine: Interpreter, start: Any, end: Any, steps: Any = 100, **named: Any) -> Any:
+def limited_linspace(
+    machine: Interpreter, start: Any, end: Any, steps: Any = 100, **named: Any
+) -> Any:
     """Returns ``torch.linspace(…)`` of a bounded length."""
     if not isinstance(steps, int) or not 0 <= steps <= NUMBERS:
         raise machine.stop(f"it is a tensor of more than {NUMBERS:,} numbers")
@@ -279,27 +283,28 @@ complex64 cfloat complex128
 _GAINS = {"linear": 1.0, "sigmoid": 1.0, "tanh": 5 / 3, "relu": 2**0.5, "leaky_relu": 2**0.5}
 
 
-def _chosen(source: Any, names: str) -> dict[str, Any]:
+def _select_attributes(source: Any, names: str) -> dict[str, Any]:
     return {name: getattr(source, name) for name in names.split() if hasattr(source, name)}
 
 
-def _same(machine: Any, value: Any = None, *more: Any, **named: Any) -> Any:
+def _identity(machine: Any, value: Any = None, *more: Any, **named: Any) -> Any:
     return value
 
 
-def _plain(name: str) -> Callable[..., Any]:
+def _parametrisation_stub(name: str) -> Callable[..., Any]:
     """Returns a function that would compute the weight of a layer, and leaves it as it is.
 
-    ``machine.plain`` counts the numbers that torch would learn more, by the function's name.
+    ``machine.extra_parameter_counts`` counts the numbers that torch would learn more, by the
+    function's name.
     """
 
     def left(machine: Any, layer: Any, *more: Any, **named: Any) -> Any:
-        machine.plain.setdefault(name, 0)
+        machine.extra_parameter_counts.setdefault(name, 0)
         if name == "weight_norm" and isinstance(layer, nn.Module):
             given = {**dict(zip(("name", "dim"), more, strict=False)), **named}
             shape = layer.get_parameter(given.get("name", "weight")).shape
             dim = given.get("dim", 0)
-            machine.plain[name] += 1 if dim is None else shape[dim]
+            machine.extra_parameter_counts[name] += 1 if dim is None else shape[dim]
         return layer
 
     return left
@@ -340,20 +345,22 @@ def native(**functions: Callable[..., Any]) -> dict[str, BuiltinFunction]:
     return {name: BuiltinFunction(name, run) for name, run in functions.items()}
 
 
-def _typed(kind: torch.dtype) -> Callable[..., Any]:
+def _tensor_constructor(kind: torch.dtype) -> Callable[..., Any]:
     """Returns a function such as ``torch.LongTensor``, of a shape or of numbers."""
 
     def made(machine: Any, *args: Any) -> Any:
         if all(is_size(n) for n in args):
-            return sized(torch.zeros)(machine, *(args or (0,)), dtype=kind)
+            return size_limited(torch.zeros)(machine, *(args or (0,)), dtype=kind)
         return torch_call(machine, torch.tensor, args, {"dtype": kind})
 
     return made
 
 
-MADE = {name: sized(getattr(torch, name)) for name in ("zeros", "ones", "rand", "randn")}
-MADE["empty"] = MADE["zeros"]  # not what lies in memory
-LAYERS = _chosen(nn, LAYER_NAMES)
+TENSOR_MAKERS = {
+    name: size_limited(getattr(torch, name)) for name in ("zeros", "ones", "rand", "randn")
+}
+TENSOR_MAKERS["empty"] = TENSOR_MAKERS["zeros"]  # not what lies in memory
+LAYERS = _select_attributes(nn, LAYER_NAMES)
 QUIET = native(
     **dict.fromkeys(("no_grad", "inference_mode", "enable_grad", "autocast", "profile"), _quiet),
     **dict.fromkeys(("compile", "fork_rng"), _quiet),
@@ -361,11 +368,11 @@ QUIET = native(
 INIT = Namespace(
     "torch.nn.init",
     {
-        **native(**dict.fromkeys(INITS.split(), _same)),
+        **native(**dict.fromkeys(INITS.split(), _identity)),
         **native(calculate_gain=_gain),
     },
 )
-FUNCTIONAL = Namespace("torch.nn.functional", _chosen(F, FUNCTION_NAMES))
+FUNCTIONAL = Namespace("torch.nn.functional", _select_attributes(F, FUNCTION_NAMES))
 UTILS = Namespace(
     "torch.utils",
     {"checkpoint": Namespace("torch.utils.checkpoint", native(checkpoint=_checkpoint))},
@@ -373,11 +380,18 @@ UTILS = Namespace(
 NN_UTILS = Namespace(
     "torch.nn.utils",
     {
-        **native(clip_grad_norm_=_same),
-        **native(**{name: _plain(name) for name in ("weight_norm", "spectral_norm")}),
+        **native(clip_grad_norm_=_identity),
+        **native(
+            **{name: _parametrisation_stub(name) for name in ("weight_norm", "spectral_norm")}
+        ),
         "parametrizations": Namespace(
             "torch.nn.utils.parametrizations",
-            native(**{n: _plain(n) for n in ("weight_norm", "spectral_norm", "orthogonal")}),
+            native(
+                **{
+                    n: _parametrisation_stub(n)
+                    for n in ("weight_norm", "spectral_norm", "orthogonal")
+                }
+            ),
         ),
     },
 )
@@ -411,7 +425,7 @@ NN = Namespace(
     },
 )
 GRADIENT = "Function"  # of torch.autograd: the base of functions with gradients of their own
-OWN_GRADIENT = {GRADIENT: BuiltinFunction(GRADIENT, _same)}
+OWN_GRADIENT = {GRADIENT: BuiltinFunction(GRADIENT, _identity)}
 CUDA = Namespace(
     "torch.cuda",
     {
@@ -440,21 +454,24 @@ BACKENDS = Namespace(
     {
         "mps": Namespace("torch.backends.mps", native(is_available=_no, is_built=_no)),
         **{
-            name: Unknown(f"torch.backends.{name}", "it is a setting") for name in ("cuda", "cudnn")
+            name: UnknownValue(f"torch.backends.{name}", "it is a setting")
+            for name in ("cuda", "cudnn")
         },
     },
 )
 _TENSORS = {
-    **native(**MADE),
+    **native(**TENSOR_MAKERS),
     **native(
-        full=sized(lambda shape, fill_value, **named: torch.full(shape, fill_value, **named)),
-        randint=lambda machine, *args, **named: _whole(machine, *args, **named),
+        full=size_limited(
+            lambda shape, fill_value, **named: torch.full(shape, fill_value, **named)
+        ),
+        randint=lambda machine, *args, **named: _randint(machine, *args, **named),
         normal=lambda machine, *args, **named: _normal(machine, *args, **named),
         eye=lambda machine, n, m=None, **named: _eye(machine, n, m, **named),
-        randperm=lambda machine, n, **named: counted(machine, n),
-        arange=counted,
-        range=counted,
-        linspace=lined,
+        randperm=lambda machine, n, **named: limited_arange(machine, n),
+        arange=limited_arange,
+        range=limited_arange,
+        linspace=limited_linspace,
         device=_device,
         **dict.fromkeys(("manual_seed", "get_rng_state", "set_rng_state"), _nothing),
         set_default_dtype=_nothing,
@@ -469,8 +486,8 @@ PROFILER = Namespace("torch.profiler", native(profile=_quiet, record_function=_q
 TORCH = Namespace(
     "torch",
     {
-        **_chosen(torch, FUNCTIONS),
-        **_chosen(torch, DTYPES),
+        **_select_attributes(torch, FUNCTIONS),
+        **_select_attributes(torch, DTYPES),
         **_TENSORS,
         **QUIET,
         "spmm": torch.mm,
@@ -479,8 +496,8 @@ TORCH = Namespace(
         "empty_like": torch.zeros_like,
         "Tensor": torch.Tensor,
         **{
-            f"{name}Tensor": BuiltinFunction(f"{name}Tensor", _typed(kind))
-            for name, kind in TYPED.items()
+            f"{name}Tensor": BuiltinFunction(f"{name}Tensor", _tensor_constructor(kind))
+            for name, kind in TENSOR_TYPES.items()
         },
         "Size": torch.Size,
         "dtype": torch.dtype,
@@ -505,45 +522,45 @@ TORCH = Namespace(
         "autograd": Namespace(
             "torch.autograd",
             {
-                "Variable": BuiltinFunction("Variable", _same),
+                "Variable": BuiltinFunction("Variable", _identity),
                 "profiler": PROFILER,
                 "function": Namespace("torch.autograd.function", OWN_GRADIENT),
                 **OWN_GRADIENT,
             },
         ),
-        "linalg": Namespace("torch.linalg", _chosen(torch.linalg, LINEAR_ALGEBRA)),
-        "fft": Namespace("torch.fft", _chosen(torch.fft, FOURIER)),
-        "special": Namespace("torch.special", _chosen(torch.special, SPECIAL)),
-        "Generator": Unknown("torch.Generator", "random numbers are drawn anew in each run"),
-        "optim": Unknown("torch.optim", "a diagram needs no training"),
-        "distributed": Unknown("torch.distributed", "there is one process"),
+        "linalg": Namespace("torch.linalg", _select_attributes(torch.linalg, LINEAR_ALGEBRA)),
+        "fft": Namespace("torch.fft", _select_attributes(torch.fft, FOURIER)),
+        "special": Namespace("torch.special", _select_attributes(torch.special, SPECIAL)),
+        "Generator": UnknownValue("torch.Generator", "random numbers are drawn anew in each run"),
+        "optim": UnknownValue("torch.optim", "a diagram needs no training"),
+        "distributed": UnknownValue("torch.distributed", "there is one process"),
     },
 )
 EINOPS_LAYERS = Namespace(
-    "einops.layers.torch", _chosen(einops.layers.torch, "Rearrange Reduce EinMix")
+    "einops.layers.torch", _select_attributes(einops.layers.torch, "Rearrange Reduce EinMix")
 )
 EINOPS = Namespace(
     "einops",
     {
-        **_chosen(einops, "rearrange reduce repeat einsum pack unpack"),
+        **_select_attributes(einops, "rearrange reduce repeat einsum pack unpack"),
         "layers": Namespace("einops.layers", {"torch": EINOPS_LAYERS}),
     },
 )
 
 
-def _whole(machine: Any, *args: Any, **named: Any) -> Any:
+def _randint(machine: Any, *args: Any, **named: Any) -> Any:
     """Returns ``torch.randint(low, high, size)``; ``low`` is optional."""
     bounds = [*itertools.takewhile(lambda one: isinstance(one, int), args)]
     shape = named.pop("size", args[len(bounds)] if len(args) > len(bounds) else ())
     high = named.pop("high") if "high" in named else bounds.pop() if bounds else 1
     low = named.pop("low", bounds[0] if bounds else 0)
-    return sized(torch.randint, 2)(machine, low, high, shape, **named)
+    return size_limited(torch.randint, 2)(machine, low, high, shape, **named)
 
 
 def _normal(machine: Any, mean: Any, std: Any = 1.0, size: Any = None, **named: Any) -> Any:
     """Returns ``torch.normal(mean, std, size)``."""
     shape = size if size is not None else getattr(mean, "shape", ())
-    return sized(torch.randn)(machine, shape)
+    return size_limited(torch.randn)(machine, shape)
 
 
 def _eye(machine: Any, n: int, m: Any = None, **named: Any) -> Any:
@@ -560,8 +577,8 @@ def _callables() -> frozenset[Any]:
         *(TORCH.names[name].names for name in ("linalg", "fft", "special")),
     ]
     every = {each for names in spaces for each in names.values() if callable(each)}
-    kept = (BuiltinFunction, Namespace, Unknown, NoOpContext)
+    kept = (BuiltinFunction, Namespace, UnknownValue, NoOpContext)
     return frozenset(each for each in every if not isinstance(each, kept))
 
 
-LISTED = _callables()
+LISTED_CALLABLES = _callables()

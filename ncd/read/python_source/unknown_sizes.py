@@ -8,29 +8,29 @@ from typing import Any
 
 from torch import nn
 
-from ncd.read.python_source.interpreter import Interpreter, SourceFunction, Unknown, parameters
+from ncd.read.python_source.interpreter import Interpreter, SourceFunction, UnknownValue, parameters
 from ncd.read.python_source.other_files import is_class_name
-from ncd.read.python_source.usual_sizes import usual
+from ncd.read.python_source.usual_sizes import usual_value
 
-MADE = "(…)"  # the end of the name of what an unknown function gives
+RESULT_SUFFIX = "(…)"  # the end of the name of what an unknown function gives
 
 
 def usual_number(value: Any, name: str) -> int | float | None:
     """Returns the usual number for the name of an unknown value; None if it may be no number.
 
-    >>> usual_number(Unknown("data.shape", ""), "in_features")
+    >>> usual_number(UnknownValue("data.shape", ""), "in_features")
     64
-    >>> usual_number(Unknown("make_layers(…)", ""), "features") is None
+    >>> usual_number(UnknownValue("make_layers(…)", ""), "features") is None
     True
     """
-    if not isinstance(value, Unknown):
+    if not isinstance(value, UnknownValue):
         return None
-    function = value.name.removesuffix(MADE)
+    function = value.name.removesuffix(RESULT_SUFFIX)
     if function != value.name and "." not in function:  # it may give a module
         return None
     if function == value.name and is_class_name(value):
         return None
-    size = usual(name)
+    size = usual_value(name)
     return size if type(size) in (int, float) else None
 
 
@@ -66,7 +66,7 @@ def of_function(
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Returns the arguments of a class of the source, by the names that its ``__init__`` has."""
     if not isinstance(first, SourceFunction) or not any(
-        isinstance(value, Unknown) for value in (*args, *named.values())
+        isinstance(value, UnknownValue) for value in (*args, *named.values())
     ):
         return args, dict(named)
     return with_usual_numbers(machine, title, parameters(first)[0], args, named)
@@ -76,6 +76,6 @@ def of_layer(
     machine: Interpreter, real: type[nn.Module], args: tuple[Any, ...], named: Mapping[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Returns the arguments of a layer of torch, by the names that torch has for them."""
-    if not any(isinstance(value, Unknown) for value in (*args, *named.values())):
+    if not any(isinstance(value, UnknownValue) for value in (*args, *named.values())):
         return args, dict(named)
     return with_usual_numbers(machine, real.__name__, [*signature(real).parameters], args, named)

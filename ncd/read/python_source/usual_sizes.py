@@ -149,35 +149,42 @@ _LISTS: dict[str, Any] = {  # of names for sizes that come one after the other
     "image_height": 64,
     "image_width": 64,
 }
-UNKNOWN = object()
-PLAIN = (bool, int, float, str, type(None))
+NO_USUAL_VALUE = object()
+PLAIN_TYPES = (bool, int, float, str, type(None))
 VALUES: dict[str, Any] = {
     **{name: value for value, names in _NAMES for name in names.split()},
     **_LISTS,
 }
 
 
-def usual(name: str) -> Any:
+def usual_value(name: str) -> Any:
     """Returns the usual value of an argument, or UNKNOWN.
 
-    >>> usual("num_heads"), usual("n_classes"), usual("head_depth"), usual("encoder") is UNKNOWN
-    (4, 10, 2, True)
+    >>> usual_value("num_heads")
+    4
+    >>> usual_value("n_classes")
+    10
+    >>> usual_value("head_depth")
+    2
+    >>> usual_value("encoder") is NO_USUAL_VALUE
+    True
     """
     for known in (name, name.lower()):
         if known in VALUES:
             return VALUES[known]
     parts = (value for pattern, value in _PARTS if re.fullmatch(pattern, name.lower()))
-    return next(parts, UNKNOWN)
+    return next(parts, NO_USUAL_VALUE)
 
 
-def written(name: str, given: dict[str, Any]) -> str:
+def call_text(name: str, given: dict[str, Any]) -> str:
     """Returns the call of a class with such values.
 
-    >>> written("ViT", {"dim": 64, "heads": 4})
+    >>> call_text("ViT", {"dim": 64, "heads": 4})
     'ViT(dim=64, heads=4)'
     """
     words = (
-        f"{key}={x!r}" if type(x) in (*PLAIN, tuple) else f"{key}=…" for key, x in given.items()
+        f"{key}={x!r}" if type(x) in (*PLAIN_TYPES, tuple) else f"{key}=…"
+        for key, x in given.items()
     )
     return f"{name}({', '.join(words)})"
 
@@ -206,13 +213,13 @@ def size_of(
     Returns:
         The value, the largest of several numbers; UNKNOWN where nothing tells.
     """
-    named = usual(name)
-    if deep == 0 or (named is not UNKNOWN and len(name) > 1):  # a letter says little
+    named = usual_value(name)
+    if deep == 0 or (named is not NO_USUAL_VALUE and len(name) > 1):  # a letter says little
         return named
     found = [
         value
         for kind, place in dict.fromkeys(_uses(function.node, name))
-        if (value := _of_use(kind, place, scope, begins, deep)) is not UNKNOWN
+        if (value := _of_use(kind, place, scope, begins, deep)) is not NO_USUAL_VALUE
     ]
     numbers = [one for one in found if type(one) in (int, float)]
     return max(numbers) if numbers else (*found, named)[0]
@@ -242,8 +249,8 @@ def _of_use(kind: str, place: int | str, scope: Scope, begins: Begins, deep: int
     elif isinstance(layer, type) and issubclass(layer, nn.Module):
         inner, names = None, [*inspect.signature(layer).parameters]
     else:
-        return UNKNOWN
+        return NO_USUAL_VALUE
     own = place if isinstance(place, str) else (*names, *[""] * 99)[place]
     if inner is not None:
         return size_of(own, inner, scope, begins, deep - 1)
-    return LAYERS.get(own, usual(own))
+    return LAYERS.get(own, usual_value(own))

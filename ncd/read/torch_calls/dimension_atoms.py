@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
-WIDE = 10**9  # a bound of whole numbers of which none is known
+UNKNOWN_BOUND = 10**9  # a bound of whole numbers of which none is known
 PARTS = {  # names of the two parts of an axis: patches and pixels, groups of heads, pairs
     "h": ("y", "i"),
     "heads": ("g", "q"),
@@ -130,7 +130,7 @@ def unify(one: Dim, two: Dim) -> bool:
         pairs = [*zip(resolved_atoms(one), resolved_atoms(two), strict=False)]
     else:
         pairs = refine(one, two)
-    return all(_root(a) is _root(b) or _merged(_root(a), _root(b)) for a, b in pairs)
+    return all(_root(a) is _root(b) or _merge_atoms(_root(a), _root(b)) for a, b in pairs)
 
 
 def _root(atom: AxisFactor) -> AxisFactor:
@@ -144,7 +144,7 @@ def _rank(hint: str) -> int:
     return 0 if hint in ("", "one") else 1 if hint in VAGUE else 2
 
 
-def _merged(a: AxisFactor, b: AxisFactor) -> bool:
+def _merge_atoms(a: AxisFactor, b: AxisFactor) -> bool:
     """Makes two atoms the same, with their spatial groups; returns False if they occur together."""
     first, second = group_of(a), group_of(b)
     pairs = [(a, b)] if not (first and second) else [*zip(first, second, strict=False)]

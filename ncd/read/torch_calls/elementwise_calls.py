@@ -33,12 +33,12 @@ from ncd.read.torch_calls.import_recorder import (
 SCALAR = Signature.parse("() -> ()")
 
 
-def mapped(g: DimensionBuilder, x: Operand, formula: str, title: str = "") -> ImportedValue:
+def map_formula(g: DimensionBuilder, x: Operand, formula: str, title: str = "") -> ImportedValue:
     """Adds a formula of one array."""
     x = g.value(x)
     if x.slot.kind != "real":
         return explicit(g, [x], x.dims, formula, title, g.kind)
-    return g.each(lambda axes, arrays: Map(SCALAR, parse(formula), title), x)
+    return g.elementwise_step(lambda axes, arrays: Map(SCALAR, parse(formula), title), x)
 
 
 def as_real_numbers(g: DimensionBuilder, x: Operand) -> ImportedValue:
@@ -57,7 +57,7 @@ def explicit(
     below: AxisFactor | None = None,
 ) -> ImportedValue:
     """Adds a formula whose pattern has every axis."""
-    atoms, bound = all_atoms(dims), below or g.bound(kind)
+    atoms, bound = all_atoms(dims), below or g.default_bound(kind)
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
         wanted = Array(axes(atoms), axes((bound,))[0] if bound is not None else None)
@@ -80,7 +80,7 @@ def _widest(wanted: Array, arrays: Sequence[Array]) -> Array:
 
 def truth(g: DimensionBuilder, one: Operand, two: Operand, formula: str) -> ImportedValue:
     """Adds a formula of two arrays that is 0 or 1, as a mask."""
-    x, y, dims = g.aligned(g.value(one), g.value(two))
+    x, y, dims = g.broadcast_pair(g.value(one), g.value(two))
     return explicit(g, [g.materialise(x), g.materialise(y)], dims, formula, kind="bool")
 
 
@@ -88,12 +88,12 @@ def broadcast(
     g: DimensionBuilder, one: Operand, two: Operand, formula: str, title: str = ""
 ) -> ImportedValue:
     """Adds a formula of two arrays, broadcast as torch does."""
-    x, y, dims = g.aligned(g.value(one), g.value(two))
+    x, y, dims = g.broadcast_pair(g.value(one), g.value(two))
     kinds = {x.slot.kind, y.slot.kind}
     held = {*resolved_atoms(x.slot.atoms), *resolved_atoms(y.slot.atoms)}
     atoms = tuple(atom for atom in all_atoms(dims) if atom in held)
     kind: Kind = "real" if "real" in kinds else g.kind
-    below = g.bound(kind)
+    below = g.default_bound(kind)
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
         wanted = Array(axes(atoms), axes((below,))[0] if below is not None else None)
@@ -113,7 +113,7 @@ def broadcast(
     return ImportedValue(dims, slot)
 
 
-def bounded(g: DimensionBuilder, places: ImportedValue, bound: AxisFactor) -> ImportedValue:
+def bounded_places(g: DimensionBuilder, places: ImportedValue, bound: AxisFactor) -> ImportedValue:
     """Returns whole numbers that are below the size of an axis."""
     below = places.slot.below
     if below is None or resolved_atoms((below,)) == resolved_atoms((bound,)):
@@ -121,12 +121,12 @@ def bounded(g: DimensionBuilder, places: ImportedValue, bound: AxisFactor) -> Im
     (root,) = resolved_atoms((below,))
     if root.hint == bound.hint == "bit":
         return places
-    if root.hint in ("bound", "whole") and _lowered(root, bound):
+    if root.hint in ("bound", "whole") and _replace_bound(root, bound):
         return places
     return explicit(g, [places], places.dims, "$1", kind="whole", below=bound)
 
 
-def _lowered(one: AxisFactor, two: AxisFactor) -> bool:
+def _replace_bound(one: AxisFactor, two: AxisFactor) -> bool:
     """Replaces the bound of constant positions by that of a table, if they fit; or a vague one."""
     if (one.hint == "bound" and one.size > two.size) or one.step_numbers & two.step_numbers:
         return False
@@ -141,14 +141,14 @@ def of_one_kind(g: DimensionBuilder, values: Sequence[ImportedValue]) -> list[Im
     if None in below:
         return [as_real_numbers(g, value) for value in values]
     most = max((one for one in below if one is not None), key=lambda one: size((one,)))
-    return [bounded(g, value, most) for value in values]
+    return [bounded_places(g, value, most) for value in values]
 
 
 # --- Reads functions of one number, such as activations, and dropout
 
 # Those that take nothing but the array, in torch as in formulas.
-NAMED = tuple(name for name in ELEMENTWISE if name not in ("elu", "gelu", "softplus"))
-WRITTEN: Mapping[str, str] = {
+UNARY_NAMES = tuple(name for name in ELEMENTWISE if name not in ("elu", "gelu", "softplus"))
+UNARY_FORMULAS: Mapping[str, str] = {
     "neg": "-$1",
     "reciprocal": "1 / $1",
     "square": "$1 ** 2",
@@ -170,22 +170,22 @@ WRITTEN: Mapping[str, str] = {
 }
 
 
-USUAL: Mapping[str, tuple[float, ...]] = {
+USUAL_SETTINGS: Mapping[str, tuple[float, ...]] = {
     "hardtanh": (-1.0, 1.0),
     "leaky_relu": (0.01,),
 }
 
 
 def unary(name: str, g: DimensionBuilder, x: Operand, *settings: float) -> ImportedValue:
-    if name in NAMED:
+    if name in UNARY_NAMES:
         x = g.value(x)
         if x.slot.kind != "real":
-            return mapped(g, x, f"{name}($1)")
-        return g.each(lambda axes, arrays: Elementwise(name), x)
-    usual = USUAL.get(name, ())
+            return map_formula(g, x, f"{name}($1)")
+        return g.elementwise_step(lambda axes, arrays: Elementwise(name), x)
+    usual = USUAL_SETTINGS.get(name, ())
     given = (*settings[: len(usual)], *usual[len(settings) :])
     title = "" if name in ("neg", "reciprocal", "square") else name.replace("_", " ")
-    return mapped(g, x, WRITTEN[name].format(*map(formula_number, given)), title)
+    return map_formula(g, x, UNARY_FORMULAS[name].format(*map(formula_number, given)), title)
 
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805  # of torch.nn.SELU
@@ -203,19 +203,19 @@ def elu(
     line = "$1" if scale == 1 else f"{formula_number(scale)} * $1"
     below = "min($1, 0)" if inner == 1 else f"min($1, 0) * {formula_number(inner)}"
     curve = f"{formula_number(alpha * scale)} * expm1({below})"
-    return mapped(g, x, f"where($1 > 0, {line}, {curve})", "elu")
+    return map_formula(g, x, f"where($1 > 0, {line}, {curve})", "elu")
 
 
 def gelu(g: DimensionBuilder, x: Operand, *, approximate: str = "none") -> ImportedValue:
     if approximate == "none":
         return unary_named(g, x, "gelu")
     cube = "$1 / 2 * (1 + tanh(0.7978845608028654 * ($1 + 0.044715 * $1 ** 3)))"
-    return mapped(g, x, cube, "gelu")
+    return map_formula(g, x, cube, "gelu")
 
 
 def unary_named(g: DimensionBuilder, x: Operand, name: str) -> ImportedValue:
     x = g.value(x)
-    return g.each(lambda axes, arrays: Elementwise(name), x)
+    return g.elementwise_step(lambda axes, arrays: Elementwise(name), x)
 
 
 def softplus(
@@ -225,18 +225,22 @@ def softplus(
         return unary_named(g, x, "softplus")
     wide = f"$1 * {formula_number(beta)}"
     curve = f"softplus({wide}) / {formula_number(beta)}"
-    return mapped(g, x, f"where({wide} > {formula_number(threshold)}, $1, {curve})", "softplus")
+    return map_formula(
+        g, x, f"where({wide} > {formula_number(threshold)}, $1, {curve})", "softplus"
+    )
 
 
 NEAREST = "where($1 - floor($1) == 1 / 2, 2 * floor($1 / 2 + 1 / 2), floor($1 + 1 / 2))"
 
 
-def rounded(g: DimensionBuilder, x: Operand, *, decimals: int = 0) -> ImportedValue:
+def round_numbers(g: DimensionBuilder, x: Operand, *, decimals: int = 0) -> ImportedValue:
     """Adds the nearest whole number, the even one of two; or as many digits behind the point."""
     if not decimals:
-        return mapped(g, x, NEAREST, "round")
-    moved = mapped(g, x, f"$1 * {formula_number(10.0**decimals)}")
-    return mapped(g, mapped(g, moved, NEAREST, "round"), f"$1 / {formula_number(10.0**decimals)}")
+        return map_formula(g, x, NEAREST, "round")
+    moved = map_formula(g, x, f"$1 * {formula_number(10.0**decimals)}")
+    return map_formula(
+        g, map_formula(g, moved, NEAREST, "round"), f"$1 / {formula_number(10.0**decimals)}"
+    )
 
 
 def clamp(g: DimensionBuilder, x: Operand, min: Any = None, max: Any = None) -> ImportedValue:
@@ -249,18 +253,20 @@ def clamp(g: DimensionBuilder, x: Operand, min: Any = None, max: Any = None) -> 
                 found = broadcast(g, found, limit, f"{name}($1, $2)", "clamp")
         return found
     if min is not None and max is not None:
-        return mapped(g, x, f"clamp($1, {formula_number(min)}, {formula_number(max)})", "clamp")
+        return map_formula(
+            g, x, f"clamp($1, {formula_number(min)}, {formula_number(max)})", "clamp"
+        )
     formula = (
         f"min($1, {formula_number(max)})" if min is None else f"max($1, {formula_number(min)})"
     )
-    return mapped(g, x, formula, "clamp")
+    return map_formula(g, x, formula, "clamp")
 
 
 def dropout(g: DimensionBuilder, x: Operand, p: float, train: bool) -> ImportedValue:
     x = g.value(x)
     if not train or p == 0:
         return x
-    return g.each(lambda axes, arrays: Dropout(p), x)
+    return g.elementwise_step(lambda axes, arrays: Dropout(p), x)
 
 
 def prelu(g: DimensionBuilder, x: Operand, slope: Any) -> ImportedValue:
@@ -281,10 +287,12 @@ def leaky_at_random(
 ) -> ImportedValue:
     if train:
         g.reject_call("slopes that are drawn at random")
-    return mapped(g, x, f"max($1, 0) + {formula_number((low + high) / 2)} * min($1, 0)", "rrelu")
+    return map_formula(
+        g, x, f"max($1, 0) + {formula_number((low + high) / 2)} * min($1, 0)", "rrelu"
+    )
 
 
-def kept(g: DimensionBuilder, x: Operand, p: float, train: bool) -> ImportedValue:
+def alpha_dropout(g: DimensionBuilder, x: Operand, p: float, train: bool) -> ImportedValue:
     """Returns what a dropout of another kind leaves as it is."""
     if train and p:
         g.reject_call("numbers that are drawn at random")
@@ -292,16 +300,16 @@ def kept(g: DimensionBuilder, x: Operand, p: float, train: bool) -> ImportedValu
 
 
 ACTIVATION_CALLS: dict[str, Handler] = {
-    **{name: partial(unary, name) for name in (*NAMED, *WRITTEN)},
+    **{name: partial(unary, name) for name in (*UNARY_NAMES, *UNARY_FORMULAS)},
     **dict.fromkeys(("dropout", "feature_dropout"), dropout),
-    **dict.fromkeys(("alpha_dropout", "feature_alpha_dropout"), kept),
+    **dict.fromkeys(("alpha_dropout", "feature_alpha_dropout"), alpha_dropout),
     **dict.fromkeys(("clamp", "clamp_min", "clip"), clamp),
     "clamp_max": lambda g, x, max: clamp(g, x, None, max),
     **dict.fromkeys(("prelu", "_prelu_kernel"), prelu),
     "celu": lambda g, x, alpha=1.0: elu(g, x, alpha, 1, 1 / alpha),
     "elu": elu,
     "selu": lambda g, x: elu(g, x, SELU_ALPHA, SELU_SCALE),
-    "round": rounded,
+    "round": round_numbers,
     "rrelu": leaky_at_random,
     "gelu": gelu,
     "softplus": softplus,
@@ -311,7 +319,7 @@ ACTIVATION_CALLS: dict[str, Handler] = {
 # --- Reads conversions: to another dtype, device or memory layout
 
 
-def converted(g: DimensionBuilder, x: Operand, *args: Any, **more: Any) -> Operand:
+def convert_dtype(g: DimensionBuilder, x: Operand, *args: Any, **more: Any) -> Operand:
     """Returns a tensor in another dtype or on another device; real numbers stay real."""
     if isinstance(x, ImportedConstant) and kind_of(x.tensor.dtype) != g.kind:
         x = g.value(x)
@@ -336,13 +344,13 @@ def as_whole(g: DimensionBuilder, found: Any, val: Any) -> Any:
     return explicit(g, [g.materialise(found)], found.dims, "$1", kind=kind)
 
 
-def _same(g: DimensionBuilder, x: Operand, *args: Any, **more: Any) -> Operand:
+def _identity(g: DimensionBuilder, x: Operand, *args: Any, **more: Any) -> Operand:
     return x
 
 
 CONVERSION_CALLS: dict[str, Handler] = {
-    **dict.fromkeys(("contiguous", "alias", "clone", "detach", "lift_fresh_copy"), _same),
-    **dict.fromkeys(("to", "_to_copy", "type_as"), converted),
+    **dict.fromkeys(("contiguous", "alias", "clone", "detach", "lift_fresh_copy"), _identity),
+    **dict.fromkeys(("to", "_to_copy", "type_as"), convert_dtype),
 }
 
 
@@ -430,7 +438,7 @@ def _two_valued(
     if not alike or tuple(x.tensor.shape) != mask.shape:
         g.reject_call("a constant that is filled")
     usual = float(x.tensor.reshape(-1)[0])
-    return mapped(
+    return map_formula(
         g,
         g.materialise(mask),
         f"where($1 > 0, {formula_number(filled)}, {formula_number(usual)})",
@@ -450,7 +458,7 @@ def where(g: DimensionBuilder, test: Any, yes: Any, no: Any) -> ImportedValue:
     second = scalar_of(no) if isinstance(no, ImportedConstant) else no
     if isinstance(first, int | float) and isinstance(second, int | float):
         chosen = f"where($1 > 0, {formula_number(first)}, {formula_number(second)})"
-        return mapped(g, g.materialise(g.value(test)), chosen, "mask")
+        return map_formula(g, g.materialise(g.value(test)), chosen, "mask")
     if isinstance(second, int | float) and not isinstance(first, int | float):
         if isinstance(test, ImportedConstant):
             return masked_fill(g, yes, ImportedConstant(~test.tensor.bool()), second)
@@ -475,10 +483,10 @@ MASK_CALLS: dict[str, Handler] = {
 SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "pow": "**"}
 
 
-FULL = {"subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div"}
+FULL_NAMES = {"subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div"}
 
 
-COMPARED = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+COMPARISON_SIGNS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 
 
 def binary(
@@ -487,19 +495,19 @@ def binary(
     """Adds a sum, difference, product, quotient or power of arrays and numbers."""
     sign = SIGNS[name]
     if more.get("rounding_mode") is not None:
-        return left(ROUNDED[more["rounding_mode"]], g, one, two)
+        return quotient_or_remainder(QUOTIENT_FORMULAS[more["rounding_mode"]], g, one, two)
     plain = [isinstance(x, int | float) for x in (one, two)]
     if plain[1] and name in ("mul", "div"):
-        return scaled(g, one, two if name == "mul" else 1 / two)
+        return scale_by(g, one, two if name == "mul" else 1 / two)
     if plain[0] and name == "mul":
-        return scaled(g, two, one)
+        return scale_by(g, two, one)
     if plain[1]:
         amount = two * alpha
         if name in ("add", "sub") and amount == 0:
             return g.value(one)
-        return mapped(g, one, f"$1 {sign} {formula_number(amount)}")
+        return map_formula(g, one, f"$1 {sign} {formula_number(amount)}")
     if plain[0]:
-        return mapped(g, two, f"{formula_number(one)} {sign} $1")
+        return map_formula(g, two, f"{formula_number(one)} {sign} $1")
     if alpha != 1:
         return broadcast(g, one, two, f"$1 {sign} {formula_number(alpha)} * $2")
     if name == "add" and (masked := with_constant_mask(g, one, two)) is not None:
@@ -510,20 +518,20 @@ def binary(
     return broadcast(g, one, two, f"$1 {sign} $2")
 
 
-def scaled(g: DimensionBuilder, x: Operand, factor: float) -> ImportedValue:
+def scale_by(g: DimensionBuilder, x: Operand, factor: float) -> ImportedValue:
     """Multiplies by a number: 1 / √k is written as a power of the size of k."""
     value = g.value(x)
-    for atoms in (g.summed.get(value.slot, ()), value.dims[-1] if value.dims else ()):
+    for atoms in (g.summed_dims.get(value.slot, ()), value.dims[-1] if value.dims else ()):
         found = resolved_atoms(atoms)
         root = len(found) == 1 and not found[0].group and found[0].size > 1
         if root and math.isclose(factor, found[0].size ** -0.5, rel_tol=1e-7):
-            return _rooted(g, value, found)
-    return mapped(g, value, f"$1 * {formula_number(factor)}") if factor != 1 else value
+            return _scale_by_root(g, value, found)
+    return map_formula(g, value, f"$1 * {formula_number(factor)}") if factor != 1 else value
 
 
-def _rooted(g: DimensionBuilder, x: ImportedValue, atoms: Dim) -> ImportedValue:
+def _scale_by_root(g: DimensionBuilder, x: ImportedValue, atoms: Dim) -> ImportedValue:
     atoms[0].is_indivisible = True
-    return g.each(lambda axes, arrays: Scale(axes(atoms)), x)
+    return g.elementwise_step(lambda axes, arrays: Scale(axes(atoms)), x)
 
 
 def rsub(g: DimensionBuilder, one: Any, two: Any, alpha: float = 1) -> ImportedValue:
@@ -532,14 +540,16 @@ def rsub(g: DimensionBuilder, one: Any, two: Any, alpha: float = 1) -> ImportedV
     )
 
 
-def compared(name: str, g: DimensionBuilder, one: Any, two: Any) -> ImportedValue:
+def comparison(name: str, g: DimensionBuilder, one: Any, two: Any) -> ImportedValue:
     """Adds a comparison; it gives a mask of whole numbers below 2."""
     if not isinstance(two, int | float):
         scalar = scalar_of(two)
         if scalar is None:
-            return truth(g, one, two, f"$1 {COMPARED[name]} $2")
+            return truth(g, one, two, f"$1 {COMPARISON_SIGNS[name]} $2")
         two = scalar
-    return as_mask(g, g.materialise(g.value(one)), f"$1 {COMPARED[name]} {formula_number(two)}")
+    return as_mask(
+        g, g.materialise(g.value(one)), f"$1 {COMPARISON_SIGNS[name]} {formula_number(two)}"
+    )
 
 
 def as_mask(g: DimensionBuilder, x: ImportedValue, formula: str) -> ImportedValue:
@@ -547,32 +557,32 @@ def as_mask(g: DimensionBuilder, x: ImportedValue, formula: str) -> ImportedValu
     return explicit(g, [g.materialise(x)], x.dims, formula, kind="bool")
 
 
-TESTED = {
+TEST_FORMULAS = {
     "isnan": "$1 != $1",
     "isinf": "abs($1) == inf",
     "isfinite": "abs($1) < inf",
     "isposinf": "$1 == inf",
     "isneginf": "$1 == -inf",
 }
-ROUNDED = {"floor": "floor($1 / $2)", "trunc": "sign($1 / $2) * floor(abs($1 / $2))"}
-LEFT = {
-    "fmod": f"$1 - {ROUNDED['trunc']} * $2",
-    "remainder": f"$1 - {ROUNDED['floor']} * $2",
+QUOTIENT_FORMULAS = {"floor": "floor($1 / $2)", "trunc": "sign($1 / $2) * floor(abs($1 / $2))"}
+REMAINDER_FORMULAS = {
+    "fmod": f"$1 - {QUOTIENT_FORMULAS['trunc']} * $2",
+    "remainder": f"$1 - {QUOTIENT_FORMULAS['floor']} * $2",
 }
 
 
-def tested(name: str, g: DimensionBuilder, x: Operand) -> ImportedValue:
+def number_test(name: str, g: DimensionBuilder, x: Operand) -> ImportedValue:
     """Adds a mask of the numbers of one kind, such as those that are infinite."""
-    return as_mask(g, g.materialise(g.value(x)), TESTED[name])
+    return as_mask(g, g.materialise(g.value(x)), TEST_FORMULAS[name])
 
 
-def left(formula: str, g: DimensionBuilder, one: Any, two: Any) -> ImportedValue:
+def quotient_or_remainder(formula: str, g: DimensionBuilder, one: Any, two: Any) -> ImportedValue:
     """Adds a quotient of whole numbers, or what it leaves; of real ones rounding decides it."""
     values = [g.value(x) for x in (one, two) if not isinstance(x, int | float)]
     if any(value.slot.kind == "real" for value in values) or isinstance(one, int | float):
         g.reject_call("a rounded quotient of real numbers")
     if isinstance(two, int | float):
-        return mapped(g, one, formula.replace("$2", formula_number(two)))
+        return map_formula(g, one, formula.replace("$2", formula_number(two)))
     return broadcast(g, one, two, formula)
 
 
@@ -596,13 +606,16 @@ def limit(name: str, g: DimensionBuilder, one: Operand, two: Operand) -> Importe
 
 ARITHMETIC_CALLS: dict[str, Handler] = {
     **{name: partial(binary, name) for name in SIGNS},
-    **{name: partial(compared, name) for name in COMPARED},
+    **{name: partial(comparison, name) for name in COMPARISON_SIGNS},
     **{f"logical_{name}": partial(logical, name) for name in (*LOGIC, "not")},
     "maximum": partial(limit, "max"),
     "minimum": partial(limit, "min"),
-    **{name: partial(tested, name) for name in TESTED},
-    **{name: partial(left, formula) for name, formula in LEFT.items()},
+    **{name: partial(number_test, name) for name in TEST_FORMULAS},
+    **{
+        name: partial(quotient_or_remainder, formula)
+        for name, formula in REMAINDER_FORMULAS.items()
+    },
     "hypot": lambda g, one, two: broadcast(g, one, two, "sqrt($1 ** 2 + $2 ** 2)"),
     "rsub": rsub,
-    **{full: partial(binary, name) for full, name in FULL.items()},
+    **{full: partial(binary, name) for full, name in FULL_NAMES.items()},
 }

@@ -17,10 +17,10 @@ from ncd.formulas.formula import formula_number, parse
 from ncd.language.axes import MAX_SIZE, Array, Signature, Type
 from ncd.language.terms import Id, Term, Then
 from ncd.ops import Einsum, Given, Group, Index, Map, Param, Rename, Split
-from ncd.ops.constant_array import MOST
+from ncd.ops.constant_array import MAX_NUMBERS
 from ncd.read.torch_calls.dimension_atoms import (
+    UNKNOWN_BOUND,
     VAGUE,
-    WIDE,
     AxisFactor,
     CannotSplit,
     Dim,
@@ -100,7 +100,7 @@ class CannotImport(Exception):
     """A call that has no op of its own here; it becomes a named box."""
 
 
-class Refused(Exception):
+class RejectedSteps(Exception):
     """Steps that the language rejects: the nodes of torch's graph, each with the reason."""
 
     def __init__(self, reasons: Mapping[str, str]) -> None:
@@ -116,7 +116,7 @@ class ImportedArray:
     kind: Kind = "real"
     below: AxisFactor | None = None
 
-    def on(self, atoms: Dim) -> ImportedArray:
+    def with_atoms(self, atoms: Dim) -> ImportedArray:
         """Returns an array of the same kind of numbers on other atoms."""
         return ImportedArray(atoms, self.kind, self.below)
 
@@ -187,15 +187,15 @@ class ImportStep:
 
 # --- Ops that put axes into the order that another op needs, and names for layers
 
-SAME = parse("$1")  # of a Map that gives its numbers as they are
+IDENTITY_FORMULA = parse("$1")  # of a Map that gives its numbers as they are
 
 
-def reordered(array: Array, wanted: Array) -> Term:
+def reordering_op(array: Array, wanted: Array) -> Term:
     """Returns the op that puts the axes of an array into another order."""
     pair = Signature(Type((array,)), Type((wanted.with_axes(wanted),)))
     if array.below is None:
         return Einsum(pair)
-    return Map(Signature(Type((array,)), Type((Array(wanted, array.below),))), SAME)
+    return Map(Signature(Type((array,)), Type((Array(wanted, array.below),))), IDENTITY_FORMULA)
 
 
 def in_order(array: Array, own: Array, term: Term) -> Term:
@@ -207,7 +207,7 @@ def in_order(array: Array, own: Array, term: Term) -> Term:
     if at == list(range(at[0], at[0] + len(at))) if at else True:
         return term
     rest = tuple(axis for axis in array if axis.name not in own.names)
-    return Then(reordered(array, Array((*rest, *own), array.below)), term)
+    return Then(reordering_op(array, Array((*rest, *own), array.below)), term)
 
 
 def first_that_fits(arrays: Sequence[Array], wanted: Array, *terms: Callable[[], Term]) -> Term:
@@ -259,15 +259,15 @@ def identifier(text: str) -> str:
 class ImportRecorder:
     """Records the steps of an import, one node of torch's graph after the other.
 
-    ``node``, ``path``, ``shape`` and ``dtype`` are those of the current node; ``shared`` are the
-    names of parameters that several nodes use. ``training`` is the mode of the module.
+    ``node``, ``path``, ``shape`` and ``dtype`` are those of the current node; ``shared_parameters``
+    are the names of parameters that several nodes use. ``training`` is the mode of the module.
     """
 
-    shared: frozenset[str] = frozenset()
+    shared_parameters: frozenset[str] = frozenset()
     steps: list[ImportStep] = field(default_factory=list)
     inputs: list[ImportedArray] = field(default_factory=list)
     boxes: dict[str, tuple[str, str]] = field(default_factory=dict)  # function and reason
-    drawn: list[str] = field(default_factory=list)  # calls whose random numbers are kept
+    random_calls: list[str] = field(default_factory=list)  # calls whose random numbers are kept
     of_boxes: list[Dims] = field(default_factory=list)  # dimensions that boxes take and give
     narrowed: list[str] = field(default_factory=list)  # formats with fewer digits, of casts
     training: bool = True
@@ -275,10 +275,10 @@ class ImportRecorder:
     path: Path = ()
     shape: tuple[int, ...] = ()
     dtype: torch.dtype = torch.float32
-    used: frozenset[int] = frozenset()  # which of several results of the current node
+    used_results: frozenset[int] = frozenset()  # which of several results of the current node
     layer_axes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by their weights
     heads: Mapping[str, int] = field(default_factory=dict)  # of attention, by modules' paths
-    summed: dict[ImportedArray, Dim] = field(
+    summed_dims: dict[ImportedArray, Dim] = field(
         default_factory=dict
     )  # over which a product has summed
     _places: int = 0
@@ -328,7 +328,7 @@ class ImportRecorder:
         self.step(make, takes, [slot], weights, all_atoms(dims))
         return ImportedValue(dims, slot)
 
-    def each(self, make: Make, x: ImportedValue) -> ImportedValue:
+    def elementwise_step(self, make: Make, x: ImportedValue) -> ImportedValue:
         """Adds a step on each number of an array; where it is repeated, so is the result."""
         slot = ImportedArray(x.slot.atoms)
         self.step(make, [x], [slot], also=all_atoms(x.dims))
@@ -340,7 +340,7 @@ class ImportRecorder:
         dims = tuple(tuple(a for a in resolved_atoms(dim) if a not in gone) for dim in x.dims)
         if not held:
             return ImportedValue(dims, x.slot)
-        slot = x.slot.on(tuple(a for a in resolved_atoms(x.slot.atoms) if a not in gone))
+        slot = x.slot.with_atoms(tuple(a for a in resolved_atoms(x.slot.atoms) if a not in gone))
 
         def make(axes: Axes, arrays: Sequence[Array]) -> Term:
             (array,), names = arrays, {axes((atom,))[0].name: 0 for atom in held}
@@ -374,11 +374,13 @@ class ImportRecorder:
         return kind_of(self.dtype)
 
     @staticmethod
-    def bound(kind: Kind) -> AxisFactor | None:
+    def default_bound(kind: Kind) -> AxisFactor | None:
         """Returns a bound for numbers of a kind of which nothing else is known."""
-        return {"real": None, "whole": AxisFactor(WIDE, "whole"), "bool": AxisFactor(2, "bit")}[
-            kind
-        ]
+        return {
+            "real": None,
+            "whole": AxisFactor(UNKNOWN_BOUND, "whole"),
+            "bool": AxisFactor(2, "bit"),
+        }[kind]
 
     # constants ------------------------------------------------------------------------------------
 
@@ -399,10 +401,10 @@ class ImportRecorder:
             kind = "real"
         if kind == "real" and bool(tensor.isnan().any()):
             self.reject_call("a constant that holds NaN, which has no spelling in a term")
-        below = None if kind == "real" else AxisFactor(_bound(tensor), "bound")
+        below = None if kind == "real" else AxisFactor(_upper_bound(tensor), "bound")
         line = _line(tensor) if kind == "whole" and len(all_atoms(dims)) == 1 else None
         numbers = _numbers(tensor)
-        if line is None and len(numbers) > MOST:
+        if line is None and len(numbers) > MAX_NUMBERS:
             self.reject_call("a constant of more than a million numbers")
 
         def make(axes: Axes, arrays: Sequence[Array]) -> Term:
@@ -423,7 +425,7 @@ class ImportRecorder:
             if not own.tensor.is_floating_point():
                 return self.value(ImportedConstant(x.tensor))
             slot = self.slot(dims)
-            path = () if x.name in self.shared else self.path
+            path = () if x.name in self.shared_parameters else self.path
             name = parameter_name(x.layer, path)
 
             def make(axes: Axes, arrays: Sequence[Array]) -> Term:
@@ -448,7 +450,7 @@ def _numbers(tensor: Tensor) -> tuple[float, ...]:
     return tuple(float(f"{x:.{DIGITS}g}") for x in numbers)
 
 
-def _bound(tensor: Tensor) -> int:
+def _upper_bound(tensor: Tensor) -> int:
     """Returns a number that all whole numbers of a constant are below, at least 2."""
     return max(2, int(tensor.max()) + 1)
 
@@ -500,7 +502,7 @@ class GroupChanges(ImportRecorder):
         pairs = dict(zip(group, new, strict=True))
         dims = tuple(tuple(pairs.get(a, a) for a in resolved_atoms(dim)) for dim in x.dims)
         own = tuple(pairs.get(a, a) for a in resolved_atoms(x.slot.atoms))
-        slot = x.slot.on(own)
+        slot = x.slot.with_atoms(own)
 
         def make(axes: Axes, arrays: Sequence[Array]) -> Term:
             return Split(Signature(Type((axes(group),)), Type((axes(new),))))
@@ -540,7 +542,7 @@ class GroupChanges(ImportRecorder):
         def part(axes: Axes, arrays: Sequence[Array]) -> Term:
             return Split(Signature(Type((axes(flat),)), Type((axes(new),))))
 
-        middle, slot = x.slot.on((*rest, *flat)), x.slot.on((*rest, *new))
+        middle, slot = x.slot.with_atoms((*rest, *flat)), x.slot.with_atoms((*rest, *new))
         self.step(merge, [x], [middle])
         self.step(part, [ImportedValue((), middle)], [slot])
         return ImportedValue(dims, slot)
@@ -574,7 +576,7 @@ class DimensionBuilder(GroupChanges):
             if atom.hint in ("h", "w") and not atom.group:
                 atom.hint = hint
 
-    def renamed(self, x: ImportedValue, old: Dim, new: Dim) -> ImportedValue:
+    def replace_atoms(self, x: ImportedValue, old: Dim, new: Dim) -> ImportedValue:
         """Returns the value with other atoms in place of some."""
         ones = size(old) == 1
         pairs = dict(
@@ -586,7 +588,7 @@ class DimensionBuilder(GroupChanges):
         own = resolved_atoms(x.slot.atoms)
         if not set(pairs) & set(own):
             return ImportedValue(dims, x.slot)
-        slot = x.slot.on(tuple(pairs.get(a, a) for a in own))
+        slot = x.slot.with_atoms(tuple(pairs.get(a, a) for a in own))
         mine = tuple(atom for atom in pairs if atom in own)
         twin = tuple(pairs[atom] for atom in mine)
 
@@ -607,7 +609,7 @@ class DimensionBuilder(GroupChanges):
                 self.reject_call("one side of a group that is renamed")
             if group and group[0] is atom:
                 make_group(tuple(new[one] for one in group))
-        return self.renamed(x, dim, tuple(new[atom] for atom in resolved_atoms(dim)))
+        return self.replace_atoms(x, dim, tuple(new[atom] for atom in resolved_atoms(dim)))
 
     def unify_dim(self, x: ImportedValue, old: Dim, new: Dim) -> ImportedValue:
         """Returns the value with ``new`` in place of its dimension ``old`` of the same size."""
@@ -615,11 +617,11 @@ class DimensionBuilder(GroupChanges):
         try:
             x = self._with_groups(x, old, new)
             old = x.dims[at]
-            return x if unify(new, old) else self.renamed(x, old, new)
+            return x if unify(new, old) else self.replace_atoms(x, old, new)
         except CannotSplit:
-            x = self.shaped(x, at, new)
+            x = self.split_like(x, at, new)
             old = x.dims[at]
-            return x if unify(new, old) else self.renamed(x, old, new)
+            return x if unify(new, old) else self.replace_atoms(x, old, new)
 
     def _with_groups(self, x: ImportedValue, old: Dim, new: Dim) -> ImportedValue:
         """Returns the value with a spatial group in a dimension where another one has it whole.
@@ -639,7 +641,7 @@ class DimensionBuilder(GroupChanges):
                     x = self.split_group(x, group) if plain is other else self.new_group(x, part)
         return x
 
-    def shaped(self, x: ImportedValue, at: int, like: Dim) -> ImportedValue:
+    def split_like(self, x: ImportedValue, at: int, like: Dim) -> ImportedValue:
         """Returns the value with a dimension split into the same sizes as another one."""
         wanted = [atom for atom in resolved_atoms(like) if atom.size > 1]
         if len(wanted) == 1 and not wanted[0].group:
@@ -658,7 +660,7 @@ class DimensionBuilder(GroupChanges):
                 x = self.new_group(x, resolved_atoms(x.dims[at])[i : i + len(group)])
         return x
 
-    def aligned(
+    def broadcast_pair(
         self, x: ImportedValue, y: ImportedValue
     ) -> tuple[ImportedValue, ImportedValue, Dims]:
         """Returns two values that are broadcast together, and the dimensions of the result."""
@@ -688,7 +690,7 @@ class DimensionBuilder(GroupChanges):
         """Returns the value without the axes of some dimensions, which have size 1."""
         at = [i % len(x.dims) for i in places]
         if any(group_of(atom) for i in at for atom in resolved_atoms(x.dims[i])):
-            x = self.ungrouped(x)
+            x = self.without_groups(x)
         return self.first_of(x, {atom for i in at for atom in resolved_atoms(x.dims[i])})
 
     def without_units(self, x: ImportedValue, kept: set[AxisFactor]) -> ImportedValue:
@@ -707,10 +709,10 @@ class DimensionBuilder(GroupChanges):
             turned = {*other} & {*all_atoms(x.dims)} - {*mine}
             apart = any(atom in turned if atom.group else atom.alone for atom in other)
             if part and (apart or _of_other_groups(mine, other)):
-                return self.ungrouped(x)
+                return self.without_groups(x)
             plain = (*(a for a in other if part and a.size > 1 and not a.group), *plain)
         if plain and not self.always_together(plain):
-            return self.ungrouped(x)
+            return self.without_groups(x)
         long = {-i for i in both if size(x.dims[-i]) == size(y.dims[-i])}
         places = range(-len(x.dims), 0)
         met, rest = ([x.dims[i] for i in places if (i in long) is here] for here in (True, False))
@@ -726,7 +728,7 @@ class DimensionBuilder(GroupChanges):
         def make(axes: Axes, arrays: Sequence[Array]) -> Term:
             (array,) = arrays
             out = Array((*axes(lacks), *array), array.below)
-            return Map(Signature(Type((array,)), Type((out,))), SAME)
+            return Map(Signature(Type((array,)), Type((out,))), IDENTITY_FORMULA)
 
         return self.op(make, [x], x.dims, kind=x.slot.kind, below=x.slot.below)
 
@@ -741,19 +743,19 @@ class DimensionBuilder(GroupChanges):
             set(group_of(atom)) - {*resolved_atoms(x.dims[at])}
             for atom in resolved_atoms(x.dims[at])
         ):
-            x = self.ungrouped(x)
+            x = self.without_groups(x)
         dim = resolved_atoms(x.dims[at])
         if len(dim) == 1 and not dim[0].group:
             dim[0].is_indivisible, dim[0].alone = True, dim[0].alone or alone
             return x
         if not dim:
-            return self._unsqueezed(x, [at], alone)
+            return self._unsqueeze(x, [at], alone)
         places = "m" if any(atom.hint == "c" for atom in dim) else "p"
         hint = dim[0].hint if len(dim) == 1 else places
         new = (AxisFactor(size(dim), hint, is_indivisible=True, alone=alone),)
         dims = (*x.dims[:at], new, *x.dims[at + 1 :])
         rest = tuple(atom for atom in resolved_atoms(x.slot.atoms) if atom not in dim)
-        slot = x.slot.on((*rest, *new))
+        slot = x.slot.with_atoms((*rest, *new))
 
         def make(axes: Axes, arrays: Sequence[Array]) -> Term:
             own = axes(dim)
@@ -763,7 +765,7 @@ class DimensionBuilder(GroupChanges):
         self.step(make, [x], [slot])
         return ImportedValue(dims, slot)
 
-    def _unsqueezed(
+    def _unsqueeze(
         self, x: ImportedValue, places: Sequence[int], alone: bool = True
     ) -> ImportedValue:
         """Returns the value with an axis of size 1 for some dimensions that have none."""
@@ -773,7 +775,7 @@ class DimensionBuilder(GroupChanges):
         def add(axes: Axes, arrays: Sequence[Array]) -> Term:
             (array,) = arrays
             out = Array((*array, *axes(new.values())), array.below)
-            return Map(Signature(Type((array,)), Type((out,))), SAME, "unsqueeze")
+            return Map(Signature(Type((array,)), Type((out,))), IDENTITY_FORMULA, "unsqueeze")
 
         return self.op(add, [x], dims, kind=x.slot.kind, below=x.slot.below)
 
@@ -781,7 +783,7 @@ class DimensionBuilder(GroupChanges):
         """Returns the value with one axis for each dimension; those of a spatial group are one."""
         x = self.materialise(x)
         if ones := [at for at, dim in enumerate(x.dims) if not resolved_atoms(dim)]:
-            x = self._unsqueezed(x, ones)
+            x = self._unsqueeze(x, ones)
         for at in range(len(x.dims)):
             dim = resolved_atoms(x.dims[at])
             group = group_of(dim[0]) if len(dim) == 1 else ()
@@ -793,13 +795,13 @@ class DimensionBuilder(GroupChanges):
 
     def as_divisible(self, x: ImportedValue) -> ImportedValue:
         """Returns the value with atoms that can be split in place of those that cannot."""
-        x = self.ungrouped(x)
+        x = self.without_groups(x)
         for atom in resolved_atoms(x.slot.atoms):
             if atom.is_indivisible:
-                x = self.renamed(x, (atom,), (AxisFactor(atom.size, atom.hint),))
+                x = self.replace_atoms(x, (atom,), (AxisFactor(atom.size, atom.hint),))
         return x
 
-    def ungrouped(self, x: ImportedValue) -> ImportedValue:
+    def without_groups(self, x: ImportedValue) -> ImportedValue:
         """Returns the value with plain atoms in place of its spatial groups."""
         x = self.materialise(x)
         for atom in resolved_atoms(x.slot.atoms):
@@ -808,12 +810,12 @@ class DimensionBuilder(GroupChanges):
                 x = self.split_group(x, group)
         return x
 
-    def grouped(self, x: ImportedValue, places: Sequence[int]) -> ImportedValue:
+    def as_group(self, x: ImportedValue, places: Sequence[int]) -> ImportedValue:
         """Returns the value with a spatial group for some neighbouring dimensions."""
         atoms = tuple(leaf for at in places for leaf in resolved_atoms(x.dims[at]))
         if atoms and group_of(atoms[0]) == atoms and len(atoms) == len(places):
             return self.materialise(x)
-        x = self.ungrouped(x)
+        x = self.without_groups(x)
         for at in places:
             x = self.as_one_axis(x, at, alone=False)
         group = tuple(resolved_atoms(x.dims[at])[0] for at in places)

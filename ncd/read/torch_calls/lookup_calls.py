@@ -12,7 +12,7 @@ from ncd.language.axes import Array, Signature, Type
 from ncd.language.terms import Term
 from ncd.ops import Index
 from ncd.read.torch_calls.dimension_atoms import all_atoms, resolved_atoms, size
-from ncd.read.torch_calls.elementwise_calls import bounded
+from ncd.read.torch_calls.elementwise_calls import bounded_places
 from ncd.read.torch_calls.import_recorder import (
     Axes,
     DimensionBuilder,
@@ -21,7 +21,7 @@ from ncd.read.torch_calls.import_recorder import (
     ImportedValue,
     Operand,
 )
-from ncd.read.torch_calls.product_calls import reduced
+from ncd.read.torch_calls.product_calls import reduce_dims
 from ncd.read.torch_calls.shape_calls import part_of, view_as
 
 
@@ -41,7 +41,7 @@ def embedding(g: DimensionBuilder, table: Any, places: Operand, *more: Any) -> I
     at = g.materialise(g.value(places))
     if at.slot.kind == "real":
         g.reject_call("places that are real numbers")
-    at = bounded(g, at, vocabulary)
+    at = bounded_places(g, at, vocabulary)
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
         spots, entries = arrays
@@ -74,7 +74,7 @@ def index_select(g: DimensionBuilder, x: Operand, at: int, places: Operand) -> I
     return ImportedValue((*found.dims[:at], (), *found.dims[at:]), found.slot)
 
 
-def indexed(g: DimensionBuilder, x: Operand, places: Sequence[Any]) -> Operand:
+def advanced_index(g: DimensionBuilder, x: Operand, places: Sequence[Any]) -> Operand:
     """Adds a lookup by an array of positions along one dimension."""
     given = [i for i, place in enumerate(places) if place is not None]
     if len(given) > 1:
@@ -114,7 +114,7 @@ def _outer(g: DimensionBuilder, x: Operand, dims: Sequence[int], places: Sequenc
     return view_as(g, value, g.shape)
 
 
-def gathered(g: DimensionBuilder, x: Operand, at: int, places: Operand, **more: Any) -> Operand:
+def gather(g: DimensionBuilder, x: Operand, at: int, places: Operand, **more: Any) -> Operand:
     """Adds a lookup along one dimension that is matched along all others."""
     if isinstance(x, ImportedConstant) and not x.name and x.tensor.numel():
         first = x.tensor.reshape(-1)[0]
@@ -131,7 +131,7 @@ def gathered(g: DimensionBuilder, x: Operand, at: int, places: Operand, **more: 
         if i != at and dim:
             spots = g.unify_dim(spots, spots.dims[i], dim)
     (along,) = resolved_atoms(table.dims[at])
-    spots = bounded(g, g.materialise(spots), along)
+    spots = bounded_places(g, g.materialise(spots), along)
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
         chosen, rows = arrays
@@ -176,10 +176,10 @@ def bag(
     rows = view_as(g, g.value(places), (len(starts), each))
     found = embedding(g, table, rows)
     how = ("sum", "mean", "amax")[mode]
-    return reduced(how, g, found, 1), None, None, None
+    return reduce_dims(how, g, found, 1), None, None, None
 
 
-def unfolded(g: DimensionBuilder, x: Operand, at: int, length: int, step: int) -> ImportedValue:
+def unfold(g: DimensionBuilder, x: Operand, at: int, length: int, step: int) -> ImportedValue:
     """Adds the windows of a dimension, whose places become the last dimension."""
     value = g.value(x)
     at %= len(value.dims)
@@ -190,11 +190,11 @@ def unfolded(g: DimensionBuilder, x: Operand, at: int, length: int, step: int) -
 
 
 LOOKUP_CALLS: dict[str, Handler] = {
-    "unfold": unfolded,
+    "unfold": unfold,
     **dict.fromkeys(("embedding_bag", "_embedding_bag"), bag),
-    "_unsafe_index": indexed,
+    "_unsafe_index": advanced_index,
     "embedding": embedding,
-    "gather": gathered,
-    "index": indexed,
+    "gather": gather,
+    "index": advanced_index,
     "index_select": index_select,
 }

@@ -12,7 +12,7 @@ from ncd.language.axes import Array
 from ncd.language.terms import Term
 from ncd.ops import BatchNorm, GroupNorm, LayerNorm, RMSNorm
 from ncd.read.torch_calls.dimension_atoms import Dim, all_atoms, group_of, resolved_atoms
-from ncd.read.torch_calls.elementwise_calls import broadcast, mapped
+from ncd.read.torch_calls.elementwise_calls import broadcast, map_formula
 from ncd.read.torch_calls.import_recorder import (
     Axes,
     DimensionBuilder,
@@ -24,7 +24,7 @@ from ncd.read.torch_calls.import_recorder import (
     norm_name,
     parameter_name,
 )
-from ncd.read.torch_calls.product_calls import along, is_unshared_parameter, reduced
+from ncd.read.torch_calls.product_calls import is_unshared_parameter, reduce_atoms, reduce_dims
 from ncd.read.torch_calls.shape_calls import view_as
 from ncd.read.torch_calls.window_calls import as_signal
 
@@ -67,8 +67,8 @@ def _whole_groups(g: DimensionBuilder, x: ImportedValue, count: int) -> Imported
 
 def standardised(g: DimensionBuilder, x: ImportedValue, atoms: Dim, eps: float) -> ImportedValue:
     """Returns an array minus its mean along some atoms, over its deviation."""
-    shifted = broadcast(g, x, along("mean", g, x, atoms), "$1 - $2")
-    variance = along("mean", g, mapped(g, shifted, "$1 ** 2"), atoms)
+    shifted = broadcast(g, x, reduce_atoms("mean", g, x, atoms), "$1 - $2")
+    variance = reduce_atoms("mean", g, map_formula(g, shifted, "$1 ** 2"), atoms)
     return broadcast(g, shifted, variance, f"$1 / sqrt($2 + {eps!r})", "normalise")
 
 
@@ -136,7 +136,7 @@ def rms_norm(
     if not atoms:
         g.reject_call("a norm of one number")
     if not is_unshared_parameter(g, weight):
-        squares = along("mean", g, mapped(g, value, "$1 ** 2"), atoms)
+        squares = reduce_atoms("mean", g, map_formula(g, value, "$1 ** 2"), atoms)
         found = broadcast(g, value, squares, f"$1 / sqrt($2 + {eps!r})", "normalise")
         return found if weight is None else broadcast(g, found, weight, "$1 * $2")
     name = norm_name(weight.layer, g.path)
@@ -193,7 +193,7 @@ def _channel_norm(
     """Adds a norm along some dimensions, with a learned factor and sum for each channel."""
     value = g.materialise(g.value(x))
     if any(group_of(atom) for i in places for atom in resolved_atoms(value.dims[i]) if i < 2):
-        value = g.ungrouped(value)
+        value = g.without_groups(value)
     atoms = all_atoms(value.dims[i] for i in places)
     if not atoms:
         g.reject_call("a norm of one number")
@@ -237,7 +237,7 @@ def weight_norm(
     """Adds a weight that is given by its directions, and a length along one dimension, or all."""
     value = g.value(weight)
     others = [i for i in range(len(value.dims)) if i != at]
-    total = reduced("sum", g, mapped(g, value, "$1 ** 2"), others, True)
+    total = reduce_dims("sum", g, map_formula(g, value, "$1 ** 2"), others, True)
     directions = broadcast(g, value, total, "$1 / sqrt($2)", "normalise")
     return broadcast(g, directions, length, "$1 * $2")
 

@@ -13,7 +13,7 @@ from ncd.language.axes import Array, Signature, Type
 from ncd.language.terms import Term
 from ncd.ops import Map
 from ncd.read.torch_calls.dimension_atoms import AxisFactor, all_atoms, resolved_atoms, size
-from ncd.read.torch_calls.elementwise_calls import as_real_numbers, broadcast, limit, mapped
+from ncd.read.torch_calls.elementwise_calls import as_real_numbers, broadcast, limit, map_formula
 from ncd.read.torch_calls.import_recorder import (
     Axes,
     DimensionBuilder,
@@ -23,7 +23,7 @@ from ncd.read.torch_calls.import_recorder import (
     Operand,
 )
 from ncd.read.torch_calls.lookup_calls import selected
-from ncd.read.torch_calls.product_calls import reduced, top
+from ncd.read.torch_calls.product_calls import reduce_dims, top
 from ncd.read.torch_calls.shape_calls import select, view_as
 
 SIGNS = {"max": 1, "min": -1}
@@ -37,9 +37,9 @@ def extreme(
         return limit(how, g, x, other)
     value = as_real_numbers(g, g.value(x))
     if other is None:
-        return reduced(f"a{how}", g, value)
-    found = reduced(f"a{how}", g, value, other, keep)
-    return found, (place(how, g, value, other, keep) if 1 in g.used else None)
+        return reduce_dims(f"a{how}", g, value)
+    found = reduce_dims(f"a{how}", g, value, other, keep)
+    return found, (place(how, g, value, other, keep) if 1 in g.used_results else None)
 
 
 def place(
@@ -56,7 +56,7 @@ def place(
     at %= len(value.dims)
     value = g.as_one_axis(value, at)
     along = resolved_atoms(value.dims[at])
-    most = reduced(f"a{how}", g, value, at, True)
+    most = reduce_dims(f"a{how}", g, value, at, True)
     largest = broadcast(g, value, most, "$1 == $2")
 
     def where(axes: Axes, arrays: Sequence[Array]) -> Term:
@@ -65,7 +65,7 @@ def place(
         return Map(Signature(Type((array,)), Type((Array(array),))), formula, "place")
 
     largest = g.op(where, [g.materialise(largest)], largest.dims)
-    first = reduced("amin", g, largest, at, keep)
+    first = reduce_dims("amin", g, largest, at, keep)
     whole = ImportedValue(first.dims, first.slot)
     return _as_places(g, whole, along[0])
 
@@ -81,14 +81,14 @@ def _as_places(g: DimensionBuilder, x: ImportedValue, below: AxisFactor) -> Impo
     return g.op(make, [g.materialise(x)], x.dims, kind="whole", below=below)
 
 
-def ordered(g: DimensionBuilder, x: Operand, *given: Any, **named: Any) -> Any:
+def sort(g: DimensionBuilder, x: Operand, *given: Any, **named: Any) -> Any:
     """Adds the numbers of a dimension in their order, and their places."""
     stable = named.get("stable")
     if given and isinstance(given[0], bool):
         stable, *given = given  # type: ignore[assignment]
     at = named.get("dim", given[0] if given else -1)
     falling = named.get("descending", given[1] if len(given) > 1 else False)
-    if stable and 1 in g.used:
+    if stable and 1 in g.used_results:
         g.reject_call("an order that keeps equal numbers as they are")
     value = as_real_numbers(g, g.value(x))
     if not value.dims or not value.dims[at]:
@@ -96,8 +96,8 @@ def ordered(g: DimensionBuilder, x: Operand, *given: Any, **named: Any) -> Any:
     count = size(value.dims[at])
     if falling:
         return top(g, value, count, at)
-    found, places = top(g, mapped(g, value, "-$1"), count, at)
-    return mapped(g, found, "-$1"), places
+    found, places = top(g, map_formula(g, value, "-$1"), count, at)
+    return map_formula(g, found, "-$1"), places
 
 
 def median(g: DimensionBuilder, x: Operand, at: Any = None, keep: bool = False) -> Any:
@@ -105,11 +105,11 @@ def median(g: DimensionBuilder, x: Operand, at: Any = None, keep: bool = False) 
     value = g.value(x)
     if at is None:
         value = view_as(g, value, (size(all_atoms(value.dims)),))
-        found, _ = ordered(g, value, 0)
+        found, _ = sort(g, value, 0)
         return select(g, found, 0, (value.shape[0] - 1) // 2)
     at %= len(value.dims)
     some = []
-    for each in ordered(g, value, at):
+    for each in sort(g, value, at):
         one = g.value(select(g, each, at, (size(value.dims[at]) - 1) // 2))
         dims = (*one.dims[:at], *[()] * keep, *one.dims[at:])
         some.append(ImportedValue(dims, one.slot))
@@ -133,5 +133,5 @@ ORDER_CALLS: dict[str, Handler] = {
     **{f"arg{how}": partial(place, how) for how in SIGNS},
     "flip": flip,
     "median": median,
-    "sort": ordered,
+    "sort": sort,
 }

@@ -35,11 +35,11 @@ def roll(g: DimensionBuilder, x: Operand, shifts: Any, dims: Any = ()) -> Import
         g.reject_call("a roll over all dimensions as one")
     for step, at in zip(steps, places, strict=True):
         if value.dims[at] and step % size(value.dims[at]):
-            value = _rolled(g, value, at, step)
+            value = _roll_dimension(g, value, at, step)
     return value
 
 
-def _rolled(g: DimensionBuilder, x: ImportedValue, at: int, step: int) -> ImportedValue:
+def _roll_dimension(g: DimensionBuilder, x: ImportedValue, at: int, step: int) -> ImportedValue:
     value = g.as_one_axis(x, at)
     atoms = resolved_atoms(value.dims[at])
 
@@ -60,7 +60,7 @@ def pad(
         mode, value = "constant", mode
     filled = 0.0 if value is None else float(value)
     if mode != "constant":
-        return reflected(g, x, sides, mode)
+        return pad_by_lookup(g, x, sides, mode)
     if abs(filled) > 1e300:
         g.reject_call("a padding that is not with one finite number")
     found: Operand = x
@@ -70,11 +70,13 @@ def pad(
             end = after if after < 0 else None
             found = part_of(g, found, _value_rank(g, found) - 1 - i, max(0, -before), end)
         if max(before, after) > 0:
-            found = _padded(g, g.value(found), -1 - i, (max(0, before), max(0, after)), filled)
+            found = _pad_dimension(
+                g, g.value(found), -1 - i, (max(0, before), max(0, after)), filled
+            )
     return found
 
 
-def reflected(g: DimensionBuilder, x: Operand, sides: Sequence[int], mode: str) -> Operand:
+def pad_by_lookup(g: DimensionBuilder, x: Operand, sides: Sequence[int], mode: str) -> Operand:
     """Looks up the numbers that stand beyond the ends: of the other end, or of the same one."""
     value = g.value(x)
     for i in range(len(sides) // 2):
@@ -91,7 +93,7 @@ def _value_rank(g: DimensionBuilder, x: Operand) -> int:
     return len(g.value(x).dims)
 
 
-def _padded(
+def _pad_dimension(
     g: DimensionBuilder, x: ImportedValue, at: int, sides: tuple[int, int], filled: float
 ) -> ImportedValue:
     x = as_real_numbers(g, x)

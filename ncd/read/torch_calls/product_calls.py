@@ -28,9 +28,9 @@ from ncd.read.torch_calls.elementwise_calls import (
     broadcast,
     causal,
     dropout,
-    mapped,
+    map_formula,
     masked_fill,
-    scaled,
+    scale_by,
 )
 from ncd.read.torch_calls.import_recorder import (
     Axes,
@@ -49,14 +49,14 @@ from ncd.read.torch_calls.import_recorder import (
 
 def is_unshared_parameter(g: DimensionBuilder, x: Any) -> bool:
     """Returns whether a tensor is a parameter that only the current node uses."""
-    return isinstance(x, ImportedConstant) and bool(x.name) and x.name not in g.shared
+    return isinstance(x, ImportedConstant) and bool(x.name) and x.name not in g.shared_parameters
 
 
 def linear(g: DimensionBuilder, x: Operand, weight: Any, bias: Any = None) -> ImportedValue:
     value = g.value(x)
     biased = bias is None or is_unshared_parameter(g, bias)
     if not is_unshared_parameter(g, weight) or not biased or weight.tensor.dim() != 2:
-        found = matmul(g, value, _turned(weight))
+        found = matmul(g, value, _reversed_dims(weight))
         return found if bias is None else broadcast(g, found, bias, "$1 + $2")
     value = g.materialise(value)
     value = g.whole_groups(value, value.dims[:-1], value.dims[-1:])
@@ -78,7 +78,7 @@ def linear(g: DimensionBuilder, x: Operand, weight: Any, bias: Any = None) -> Im
     return g.op(make, [value], (*value.dims[:-1], after), weights)
 
 
-def _turned(x: Any) -> Operand:
+def _reversed_dims(x: Any) -> Operand:
     if isinstance(x, ImportedConstant):
         return x.permuted(range(x.tensor.dim())[::-1])
     return ImportedValue(x.dims[::-1], x.slot)
@@ -99,8 +99,8 @@ def addmm(g: DimensionBuilder, bias: Any, x: Operand, weight: Any, **more: Any) 
 def baddbmm(
     g: DimensionBuilder, start: Any, x: Operand, y: Any, *, beta: float = 1, alpha: float = 1
 ) -> ImportedValue:
-    found = scaled(g, matmul(g, x, y), alpha)
-    return broadcast(g, scaled(g, start, beta), found, "$1 + $2")
+    found = scale_by(g, matmul(g, x, y), alpha)
+    return broadcast(g, scale_by(g, start, beta), found, "$1 + $2")
 
 
 def matmul(g: DimensionBuilder, x: Operand, y: Any) -> ImportedValue:
@@ -124,10 +124,11 @@ def product(
 ) -> ImportedValue:
     """Returns the product of matrices, summed over the last dimension of x and ``along`` of y."""
     x, y = _whole_groups(g, x, y)
-    y, lead = _led(g, x, y)
+    y, lead = _align_leading_dims(g, x, y)
     mine = {*all_atoms(x.dims)}
     atoms = resolved_atoms(y.dims[free])
-    y = g.without_units(_without(y, {a for a in atoms if a.size == 1 and a in mine}), mine)
+    units = {atom for atom in atoms if atom.size == 1 and atom in mine}
+    y = g.without_units(_without_unit_axes(y, units), mine)
     if any(atom in mine for atom in resolved_atoms(y.dims[free])):
         y = g.with_fresh_atoms(y, y.dims[free])
     if size(x.dims[-1]) != size(y.dims[along]):
@@ -150,7 +151,7 @@ def product(
 
     slot = g.slot((atoms,))
     g.step(make, [x, y], [slot], also=all_atoms(dims))
-    g.summed[slot] = summed
+    g.summed_dims[slot] = summed
     return ImportedValue(dims, slot)
 
 
@@ -184,7 +185,7 @@ def _as_rows(features: Dim, rows: Dim) -> None:
         two[0].hint = one[0].hint
 
 
-def _without(x: ImportedValue, ones: set[AxisFactor]) -> ImportedValue:
+def _without_unit_axes(x: ImportedValue, ones: set[AxisFactor]) -> ImportedValue:
     """Returns the value with an axis of size 1 that both sides have, such as one example's batch,
     in none of its dimensions.
     """
@@ -192,7 +193,9 @@ def _without(x: ImportedValue, ones: set[AxisFactor]) -> ImportedValue:
     return ImportedValue(dims, x.slot) if ones else x
 
 
-def _led(g: DimensionBuilder, x: ImportedValue, y: ImportedValue) -> tuple[ImportedValue, Dims]:
+def _align_leading_dims(
+    g: DimensionBuilder, x: ImportedValue, y: ImportedValue
+) -> tuple[ImportedValue, Dims]:
     """Returns y with the leading dimensions of x, and those of the product."""
     lead: list[Dim] = []
     for i in range(3, max(len(x.dims), len(y.dims)) + 1):
@@ -271,7 +274,7 @@ def einsum(
 
     found = g.op(make, values, dims)
     summed = [known[letter] for letter in known if letter not in right]
-    g.summed |= {found.slot: resolved_atoms(summed[0])} if len(summed) == 1 else {}
+    g.summed_dims |= {found.slot: resolved_atoms(summed[0])} if len(summed) == 1 else {}
     return found
 
 
@@ -310,10 +313,10 @@ PRODUCT_CALLS: dict[str, Handler] = {
 
 # --- Functions of torch along a dimension: sums, means, softmax and attention
 
-HOW = {"amax": "max", "amin": "min", "mean": "mean", "prod": "product", "sum": "sum"}
+REDUCTION_NAMES = {"amax": "max", "amin": "min", "mean": "mean", "prod": "product", "sum": "sum"}
 
 
-def along(how: str, g: DimensionBuilder, x: ImportedValue, atoms: Dim) -> ImportedValue:
+def reduce_atoms(how: str, g: DimensionBuilder, x: ImportedValue, atoms: Dim) -> ImportedValue:
     """Reduces some atoms; their dimensions have size 1 then."""
     x = g.materialise(x)
     gone = {*atoms}
@@ -329,7 +332,7 @@ def along(how: str, g: DimensionBuilder, x: ImportedValue, atoms: Dim) -> Import
     return g.op(make, [x], dims)
 
 
-def reduced(
+def reduce_dims(
     name: str, g: DimensionBuilder, x: Operand, at: Any = None, keep: bool = False, **more: Any
 ) -> ImportedValue:
     value = g.value(x)
@@ -341,9 +344,9 @@ def reduced(
     gone = [i % rank for i in places]
     atoms = tuple(atom for i in sorted(gone) for atom in resolved_atoms(value.dims[i]))
     if any(set(group_of(atom)) - {*atoms} for atom in atoms):
-        value = g.ungrouped(value)
+        value = g.without_groups(value)
         atoms = tuple(atom for i in sorted(gone) for atom in resolved_atoms(value.dims[i]))
-    found = along(HOW.get(name, name), g, value, atoms) if atoms else value
+    found = reduce_atoms(REDUCTION_NAMES.get(name, name), g, value, atoms) if atoms else value
     kept = tuple(dim for i, dim in enumerate(found.dims) if keep or i not in gone)
     return ImportedValue(kept, found.slot)
 
@@ -369,11 +372,11 @@ def variance(
     count = prod(size(value.dims[i]) for i in places)
     if count <= less:
         g.reject_call("a variance of too few numbers")
-    mean = reduced("mean", g, value, list(places), True)
-    found = reduced("mean", g, broadcast(g, value, mean, "($1 - $2) ** 2"), list(places), keep)
+    mean = reduce_dims("mean", g, value, list(places), True)
+    found = reduce_dims("mean", g, broadcast(g, value, mean, "($1 - $2) ** 2"), list(places), keep)
     if less:
-        found = mapped(g, found, f"$1 * {formula_number(count / (count - less))}")
-    return found, (mean if keep else reduced("mean", g, value, list(places)))
+        found = map_formula(g, found, f"$1 * {formula_number(count / (count - less))}")
+    return found, (mean if keep else reduce_dims("mean", g, value, list(places)))
 
 
 def deviation(
@@ -381,7 +384,7 @@ def deviation(
 ) -> tuple[ImportedValue, ImportedValue]:
     """Adds the standard deviation along some dimensions, and the mean."""
     found, mean = variance(g, x, *args, **named)
-    return mapped(g, found, "sqrt($1)"), mean
+    return map_formula(g, found, "sqrt($1)"), mean
 
 
 def distances(
@@ -394,10 +397,10 @@ def distances(
         g, rows, ImportedValue((*two.dims[:-2], (), *two.dims[-2:]), two.slot), "$1 - $2"
     )
     if p == 2:
-        total = reduced("sum", g, mapped(g, apart, "$1 ** 2"), -1)
-        return mapped(g, total, "sqrt($1)")
+        total = reduce_dims("sum", g, map_formula(g, apart, "$1 ** 2"), -1)
+        return map_formula(g, total, "sqrt($1)")
     if p == 1:
-        return reduced("sum", g, mapped(g, apart, "abs($1)"), -1)
+        return reduce_dims("sum", g, map_formula(g, apart, "abs($1)"), -1)
     return g.reject_call("distances of another norm")
 
 
@@ -456,12 +459,12 @@ def attention(
     """Adds scaled dot-product attention in its steps."""
     q, k, v = map(g.value, (query, key, value))
     if enable_gqa:
-        q, k, v = _repeated(g, q, k, v)
+        q, k, v = _repeat_heads(g, q, k, v)
     for dim in (q.dims[-1], v.dims[-1]):
         g.suggest_name(dim, "k")
     scores = product(g, q, k, -1, -2)
     usual = size(q.dims[-1]) ** -0.5
-    scores = scaled(g, scores, usual if scale is None else scale)
+    scores = scale_by(g, scores, usual if scale is None else scale)
     if mask is not None:
         scores = _with_mask(g, scores, mask)
     if is_causal:
@@ -484,7 +487,7 @@ def _with_mask(g: DimensionBuilder, scores: ImportedValue, mask: Any) -> Importe
     return broadcast(g, scores, mask, "where($2 > 0, $1, (-inf))", "mask")
 
 
-def _repeated(
+def _repeat_heads(
     g: DimensionBuilder, q: ImportedValue, k: ImportedValue, v: ImportedValue
 ) -> tuple[ImportedValue, ImportedValue, ImportedValue]:
     """Returns keys and values whose heads serve several heads of the queries."""
@@ -499,7 +502,7 @@ def _repeated(
 
 
 REDUCTION_CALLS: dict[str, Handler] = {
-    **{name: partial(reduced, name) for name in HOW},
+    **{name: partial(reduce_dims, name) for name in REDUCTION_NAMES},
     **dict.fromkeys(("softmax", "_softmax"), softmax),
     **dict.fromkeys(("cdist", "_cdist_forward"), distances),
     "std": lambda g, x, *args, **named: deviation(g, x, *args, **named)[0],

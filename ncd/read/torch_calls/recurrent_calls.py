@@ -23,7 +23,7 @@ from ncd.read.torch_calls.import_recorder import (
     ImportedValue,
     Operand,
     parameter_name,
-    reordered,
+    reordering_op,
 )
 from ncd.read.torch_calls.order_calls import flip
 from ncd.read.torch_calls.product_calls import is_unshared_parameter
@@ -44,7 +44,7 @@ def _formula(count: int, text: str, title: str) -> Map:
     return Map(Signature.parse(f"{', '.join(['()'] * count)} -> ()"), parse(text), title)
 
 
-def _placed(arrays: Sequence[Array], *places: int) -> Wire:
+def _numbered_wire(arrays: Sequence[Array], *places: int) -> Wire:
     """Returns the wires to these arrays, by their numbers from 1."""
     chosen = Type(arrays[i - 1] for i in places)
     return Wire(Signature(Type(arrays), chosen), " ".join(map(str, places)))
@@ -58,14 +58,14 @@ def lstm_cell(x: Array, h: Array, names: tuple[str, str], bias: bool) -> Term:
     maps, cut = _maps(x, h, names, bias, 4)
     sigmoid, tanh = Elementwise("sigmoid"), Elementwise("tanh")
     return Then(
-        _placed((h, h, x), 3, 1, 2),
+        _numbered_wire((h, h, x), 3, 1, 2),
         maps,
         Add(),
         cut,
         Beside(sigmoid, sigmoid, tanh, sigmoid, Id(Type((h,)))),
-        _placed((h,) * 5, 1, 2, 3, 5, 4),
+        _numbered_wire((h,) * 5, 1, 2, 3, 5, 4),
         _formula(4, "$2 * $4 + $1 * $3", "cell"),
-        _placed((h, h), 2, 1, 1),
+        _numbered_wire((h, h), 2, 1, 1),
         _formula(2, "$1 * tanh($2)", "hidden"),
     )
 
@@ -77,13 +77,13 @@ def gru_cell(x: Array, h: Array, names: tuple[str, str], bias: bool) -> Term:
     """
     maps, cut = _maps(x, h, names, bias, 3)
     return Then(
-        _placed((h, x), 2, 1, 1),
+        _numbered_wire((h, x), 2, 1, 1),
         Beside(maps, Id(Type((h,)))),
         Beside(cut, cut, Id(Type((h,)))),
-        _placed((h,) * 7, 1, 4, 6, 3, 2, 5, 7),
+        _numbered_wire((h,) * 7, 1, 4, 6, 3, 2, 5, 7),
         _formula(2, "sigmoid($1 + $2)", "reset"),
         _formula(3, "tanh($3 + $1 * $2)", "new"),
-        _placed((h,) * 4, 2, 3, 1, 4),
+        _numbered_wire((h,) * 4, 2, 3, 1, 4),
         _formula(2, "sigmoid($1 + $2)", "update"),
         _formula(3, "(1 - $1) * $2 + $1 * $3", "hidden"),
     )
@@ -94,7 +94,7 @@ def plain_cell(function: str, x: Array, h: Array, names: tuple[str, str], bias: 
     maps, _ = _maps(x, h, names, bias, 1)
     whole = Array((Axis("gates", h.numel),))
     back = Signature(Type((whole,)), Type((h,)))
-    return Then(_placed((h, x), 2, 1), maps, Add(), Elementwise(function), Rename(back))
+    return Then(_numbered_wire((h, x), 2, 1), maps, Add(), Elementwise(function), Rename(back))
 
 
 def recurrent(
@@ -148,7 +148,7 @@ def _layer(
     steps, before = resolved_atoms(x.dims[at]), x.dims[-1]
     rest = [dim for i, dim in enumerate(x.dims[:-1]) if i != at]
     hidden = (AxisFactor(weights[1].tensor.shape[1], "hidden", is_indivisible=True),)
-    states = [_matched(g, start, (*rest, hidden)) for start in starts]
+    states = [_match_dims(g, start, (*rest, hidden)) for start in starts]
     names = (parameter_name(weights[0].layer, g.path), parameter_name(weights[1].layer, g.path))
     order = [weights[0], *weights[2:3], weights[1], *weights[3:4]]
     atoms = tuple(leaf for dim in rest for leaf in resolved_atoms(dim))
@@ -157,7 +157,7 @@ def _layer(
         own_h, wanted = axes(hidden), axes((*atoms, *hidden))
         body = cell(axes(before), own_h, names, len(weights) == 4)
         n = len(arrays) - 1
-        again = _placed((own_h,) * n, *range(1, n + 1), 1)
+        again = _numbered_wire((own_h,) * n, *range(1, n + 1), 1)
         scan = Scan(body >> again, axes(steps), "recurrent", n)
         return _in_one_order(arrays, wanted, scan)
 
@@ -173,11 +173,11 @@ def _in_one_order(arrays: Sequence[Array], wanted: Array, term: Term) -> Term:
     states, x = arrays[:-1], arrays[-1]
     if all(state.names == wanted.names for state in states):
         return term
-    moved = (reordered(state, wanted) for state in states)
+    moved = (reordering_op(state, wanted) for state in states)
     return Beside(*moved, Id(Type((x,)))) >> term
 
 
-def _matched(g: DimensionBuilder, x: ImportedValue, dims: Sequence[Dim]) -> ImportedValue:
+def _match_dims(g: DimensionBuilder, x: ImportedValue, dims: Sequence[Dim]) -> ImportedValue:
     """Returns a state with these dimensions."""
     for i, dim in enumerate(dims):
         if x.dims[i]:

@@ -32,7 +32,7 @@ from ncd.read.torch_calls.import_recorder import (
     ImportedConstant,
     ImportedValue,
     Operand,
-    reordered,
+    reordering_op,
 )
 
 # --- Reads views, transposes and repetitions of an array
@@ -70,7 +70,12 @@ def _weight(g: DimensionBuilder, x: Operand) -> ImportedConstant | None:
 
     A kernel of a convolution is often written so.
     """
-    if not isinstance(x, ImportedConstant) or not x.name or x.name in g.shared or x.order:
+    if (
+        not isinstance(x, ImportedConstant)
+        or not x.name
+        or x.name in g.shared_parameters
+        or x.order
+    ):
         return None
     before, after = (tuple(n for n in shape[1:] if n > 1) for shape in (x.tensor.shape, g.shape))
     if not x.tensor.dim() or x.tensor.shape[:1] != g.shape[:1] or before != after:
@@ -80,7 +85,7 @@ def _weight(g: DimensionBuilder, x: Operand) -> ImportedConstant | None:
 
 def view_as(g: DimensionBuilder, x: ImportedValue, shape: Sequence[int]) -> ImportedValue:
     """Returns the value in another shape."""
-    for change in (lambda x: x, g.as_divisible, lambda x: _merged(g, x, shape)):
+    for change in (lambda x: x, g.as_divisible, lambda x: _merge_cut_dims(g, x, shape)):
         x = change(x)
         try:
             return ImportedValue(view_dims(x.dims, shape), x.slot)
@@ -89,7 +94,7 @@ def view_as(g: DimensionBuilder, x: ImportedValue, shape: Sequence[int]) -> Impo
     raise failed
 
 
-def _merged(g: DimensionBuilder, x: ImportedValue, shape: Sequence[int]) -> ImportedValue:
+def _merge_cut_dims(g: DimensionBuilder, x: ImportedValue, shape: Sequence[int]) -> ImportedValue:
     """Returns the value with one axis for all dimensions that another shape cuts across."""
     least = min(len(x.dims), len(shape))
     same = [one == two for one, two in zip(x.shape, shape, strict=False)]
@@ -101,7 +106,7 @@ def _merged(g: DimensionBuilder, x: ImportedValue, shape: Sequence[int]) -> Impo
         return x
     x = ImportedValue((*x.dims[:first], all_atoms(x.dims[first:end]), *x.dims[end:]), x.slot)
     x = g.as_one_axis(x, first, alone=False)
-    return g.renamed(x, x.dims[first], (AxisFactor(size(x.dims[first]), "n"),))
+    return g.replace_atoms(x, x.dims[first], (AxisFactor(size(x.dims[first]), "n"),))
 
 
 def permute(g: DimensionBuilder, x: Operand, order: Sequence[int]) -> Operand:
@@ -169,7 +174,7 @@ def repeat_interleave(
     return ImportedValue(dims, value.slot)
 
 
-def copied(g: DimensionBuilder, into: Operand, x: Operand, *more: Any) -> Operand:
+def copy_values(g: DimensionBuilder, into: Operand, x: Operand, *more: Any) -> Operand:
     """Returns the values that are written over a whole array."""
     return expand(g, x)
 
@@ -177,7 +182,7 @@ def copied(g: DimensionBuilder, into: Operand, x: Operand, *more: Any) -> Operan
 SHAPE_CALLS: dict[str, Handler] = {
     **dict.fromkeys(("view", "reshape", "unflatten", "flatten", "_unsafe_view"), view),
     **dict.fromkeys(("expand", "expand_as", "broadcast_to"), expand),
-    "copy": copied,
+    "copy": copy_values,
     "numpy_T": t,
     "permute": permute,
     "repeat": repeat,
@@ -191,7 +196,7 @@ SHAPE_CALLS: dict[str, Handler] = {
 # --- Reads slices, pieces and concatenations of an array
 
 
-def _selected(
+def _index_atoms(
     g: DimensionBuilder, x: ImportedValue, places: dict[AxisFactor, int]
 ) -> ImportedValue:
     """Returns the numbers at one position along some atoms."""
@@ -200,18 +205,18 @@ def _selected(
     dims = tuple(tuple(a for a in resolved_atoms(dim) if a not in places) for dim in x.dims)
     if not places:
         return ImportedValue(dims, x.slot)
-    slot = x.slot.on(tuple(a for a in own if a not in places))
+    slot = x.slot.with_atoms(tuple(a for a in own if a not in places))
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
         (array,) = arrays
         names = {axes((atom,))[0].name: place for atom, place in places.items()}
-        return Index(Signature(Type((array,)), Type((_without(array, names),))), names)
+        return Index(Signature(Type((array,)), Type((_without_axes(array, names),))), names)
 
     g.step(make, [x], [slot])
     return ImportedValue(dims, slot)
 
 
-def _without(array: Array, names: Any) -> Array:
+def _without_axes(array: Array, names: Any) -> Array:
     return array.with_axes(axis for axis in array if axis.name not in names)
 
 
@@ -223,7 +228,7 @@ def select(g: DimensionBuilder, x: Operand, at: int, place: int) -> Operand:
     if size(value.dims[at]) > 1:
         value = g.as_one_axis(value, at)
     place %= size(value.dims[at])
-    chosen = _selected(g, value, dict.fromkeys(resolved_atoms(value.dims[at]), place))
+    chosen = _index_atoms(g, value, dict.fromkeys(resolved_atoms(value.dims[at]), place))
     return ImportedValue((*chosen.dims[:at], *chosen.dims[at + 1 :]), chosen.slot)
 
 
@@ -236,7 +241,7 @@ def squeeze(g: DimensionBuilder, x: Operand, at: Any = None) -> Operand:
     gone = {i % rank for i in chosen if rank and size(value.dims[i]) == 1}
     atoms = [atom for i in gone for atom in resolved_atoms(value.dims[i])]
     if atoms:  # axes of size 1 are dropped by their only position
-        value = _selected(g, value, dict.fromkeys(atoms, 0))
+        value = _index_atoms(g, value, dict.fromkeys(atoms, 0))
     kept = tuple(dim for i, dim in enumerate(value.dims) if i not in gone)
     return ImportedValue(kept, value.slot)
 
@@ -262,7 +267,7 @@ def pieces(
     ends = {n: (AxisFactor(n, word, alone=True),) for n, word in named}
     parts = tuple(ends[n] for n in sizes)
     rest = tuple(a for a in resolved_atoms(value.slot.atoms) if a not in whole)
-    slots = [value.slot.on((*rest, *part)) for part in parts]
+    slots = [value.slot.with_atoms((*rest, *part)) for part in parts]
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
         ends, split = _slice_parts(axes, parts)
@@ -283,7 +288,7 @@ def _slice_parts(axes: Axes, parts: Sequence[Dim]) -> tuple[Type, dict[int, Arra
         own = axes(part)
         if is_parted(own):
             split[i] = own
-            own = joined(own)
+            own = product_axis(own)
         ends.append(own)
     return Type(ends), split
 
@@ -293,7 +298,7 @@ def is_parted(own: Array) -> bool:
     return len(own) > 1 or any(axis.spatial for axis in own)
 
 
-def joined(own: Array) -> Array:
+def product_axis(own: Array) -> Array:
     """Returns one axis with a name of its own for the product of several."""
     name = "".join(axis.identifier for axis in own) if len(own) > 1 else f"{own[0].identifier}_all"
     return Array((replace(own[0], name=name, size=own.numel, sequence=False, label=""),))
@@ -362,13 +367,13 @@ def part_of(
         at %= len(x.dims)
         return ImportedValue((*one.dims[:at], (), *one.dims[at:]), one.slot)
     if step != 1:
-        return _every(g, x, at, first, last, step)
+        return _strided_slice(g, x, at, first, last, step)
     sizes = [n for n in (first, last - first, total - last) if n]
     found = pieces(g, x, at, sizes)
     return found[int(first > 0)]
 
 
-def _every(
+def _strided_slice(
     g: DimensionBuilder, x: ImportedValue, at: int, first: int, last: int, step: int
 ) -> ImportedValue:
     """Returns every n-th position of a dimension that is a multiple of n long."""
@@ -397,7 +402,7 @@ SLICE_CALLS: dict[str, Handler] = {
 
 def concatenate(g: DimensionBuilder, given: Sequence[Operand], at: int = 0) -> Operand:
     """Concatenates tensors along a dimension."""
-    values = of_one_kind(g, [g.value(x) for x in given if not _empty(x)])
+    values = of_one_kind(g, [g.value(x) for x in given if not _is_empty(x)])
     if len(values) == 1:
         return values[0]
     at %= len(values[0].dims)
@@ -407,7 +412,7 @@ def concatenate(g: DimensionBuilder, given: Sequence[Operand], at: int = 0) -> O
     first = g.as_one_axis(ImportedValue(wide, values[0].slot), at)
     ready = [first]
     for value in values[1:]:
-        ready.append(_matched(g, g.as_one_axis(value, at), first, at))
+        ready.append(_match_dims(g, g.as_one_axis(value, at), first, at))
     total = sum(size(value.dims[at]) for value in ready)
     hints = [resolved_atoms(value.dims[at])[0].hint for value in ready]
     hint = next((hint for hint in hints if hint != "one"), "")
@@ -415,16 +420,18 @@ def concatenate(g: DimensionBuilder, given: Sequence[Operand], at: int = 0) -> O
     whole = (AxisFactor(total, "t" if added else hint),)
     ends = [resolved_atoms(value.dims[at]) for value in ready]
     rest = tuple(a for a in resolved_atoms(first.slot.atoms) if a not in ends[0])
-    slot = first.slot.on((*rest, *whole))
+    slot = first.slot.with_atoms((*rest, *whole))
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
-        return _concatenated(axes, arrays, ends, whole)
+        return _concatenation_term(axes, arrays, ends, whole)
 
     g.step(make, ready, [slot], also=[atom for end in ends for atom in end])
     return ImportedValue((*first.dims[:at], whole, *first.dims[at + 1 :]), slot)
 
 
-def _matched(g: DimensionBuilder, x: ImportedValue, first: ImportedValue, at: int) -> ImportedValue:
+def _match_dims(
+    g: DimensionBuilder, x: ImportedValue, first: ImportedValue, at: int
+) -> ImportedValue:
     """Returns the value with the other dimensions of the first one."""
     for i, dim in enumerate(first.dims):
         if i == at:
@@ -438,16 +445,18 @@ def _matched(g: DimensionBuilder, x: ImportedValue, first: ImportedValue, at: in
     return g.materialise(x)
 
 
-def _empty(x: Operand) -> bool:
+def _is_empty(x: Operand) -> bool:
     return isinstance(x, ImportedConstant) and x.tensor.numel() == 0
 
 
-def _concatenated(axes: Axes, arrays: Sequence[Array], ends: Sequence[Dim], whole: Dim) -> Term:
+def _concatenation_term(
+    axes: Axes, arrays: Sequence[Array], ends: Sequence[Dim], whole: Dim
+) -> Term:
     """Returns a concatenation of arrays that may have their other axes in another order."""
     own = [axes(end) for end in ends]
     out = axes(whole)
     split = is_parted(out)
-    pattern = Signature(Type(own), Type((joined(out) if split else out,)))
+    pattern = Signature(Type(own), Type((product_axis(out) if split else out,)))
     order = [name for name in arrays[0].names if name != own[0][0].name]
     moved: list[Term] = []
     for array, end in zip(arrays, own, strict=True):
@@ -456,7 +465,7 @@ def _concatenated(axes: Axes, arrays: Sequence[Array], ends: Sequence[Dim], whol
         names = [*order[:place], end[0].name, *order[place:]]
         wanted = Array((by[name] for name in names), array.below)
         same = wanted.names == array.names
-        moved.append(Id(Type((array,))) if same else reordered(array, wanted))
+        moved.append(Id(Type((array,))) if same else reordering_op(array, wanted))
     term: Term = Concat(pattern)
     if any(not isinstance(part, Id) for part in moved):
         term = Then(Beside(*moved), term)
@@ -465,7 +474,7 @@ def _concatenated(axes: Axes, arrays: Sequence[Array], ends: Sequence[Dim], whol
     return term
 
 
-def scattered(
+def slice_scatter(
     g: DimensionBuilder,
     x: Operand,
     part: Operand,
@@ -493,7 +502,11 @@ def stack(g: DimensionBuilder, given: Sequence[Operand], at: int = 0) -> Operand
     return concatenate(g, [unsqueeze(g, value, at) for value in values], at % rank)
 
 
-CONCAT_CALLS: dict[str, Handler] = {"cat": concatenate, "slice_scatter": scattered, "stack": stack}
+CONCAT_CALLS: dict[str, Handler] = {
+    "cat": concatenate,
+    "slice_scatter": slice_scatter,
+    "stack": stack,
+}
 
 
 # --- Complex numbers as pairs of real ones: rotary positions are often written so
@@ -520,7 +533,7 @@ def as_real(g: DimensionBuilder, x: Any) -> Operand:
 
 def of_parts(g: DimensionBuilder, real: Operand, imaginary: Operand) -> ComplexPair:
     """Returns complex numbers of two arrays of one shape."""
-    one, two, _ = g.aligned(as_real_numbers(g, real), as_real_numbers(g, imaginary))
+    one, two, _ = g.broadcast_pair(as_real_numbers(g, real), as_real_numbers(g, imaginary))
     return ComplexPair(one, two)
 
 

@@ -24,7 +24,7 @@ from ncd.read.torch_calls.dimension_atoms import (
     resolved_atoms,
     size,
 )
-from ncd.read.torch_calls.elementwise_calls import as_real_numbers, broadcast, scaled
+from ncd.read.torch_calls.elementwise_calls import as_real_numbers, broadcast, scale_by
 from ncd.read.torch_calls.import_recorder import (
     Axes,
     DimensionBuilder,
@@ -36,7 +36,7 @@ from ncd.read.torch_calls.import_recorder import (
     parameter_name,
 )
 from ncd.read.torch_calls.lookup_calls import selected
-from ncd.read.torch_calls.product_calls import einsum, einsum_of, is_unshared_parameter, reduced
+from ncd.read.torch_calls.product_calls import einsum, einsum_of, is_unshared_parameter, reduce_dims
 from ncd.read.torch_calls.shape_calls import view_as
 
 # --- Windows as axes, for convolutions whose kernel is computed, and sums of windows
@@ -70,7 +70,7 @@ def windows(
     return g.op(make, [x], (*x.dims[:at], new, *x.dims[at + 1 :], place))
 
 
-def summed(
+def sum_windows(
     g: DimensionBuilder,
     x: ImportedValue,
     at: int,
@@ -101,13 +101,13 @@ def computed_convolution(
     kernel = g.value(weight)
     outs, ins, *lengths = kernel.shape
     n, shape = len(lengths), g.shape
-    value, lead = _grouped(g, x, n, (groups, ins))
+    value, lead = _group_channels(g, x, n, (groups, ins))
     for i in range(n):
         value = windows(g, value, lead + 2 + i, lengths[i], *settings[i])
     kernel = view_as(g, kernel, (groups, outs // groups, ins, *lengths))
     batch, places, spots = _letters(lead, n)
     pattern = f"{batch}xy{places}{spots},xzy{spots}->{batch}xz{places}"
-    return _biased(g, einsum(g, pattern, (value, kernel)), bias, shape, n)
+    return _add_bias(g, einsum(g, pattern, (value, kernel)), bias, shape, n)
 
 
 def computed_transpose(
@@ -117,18 +117,18 @@ def computed_transpose(
     kernel = g.value(weight)
     ins, outs, *lengths = kernel.shape
     n, shape = len(lengths), g.shape
-    value, lead = _grouped(g, x, n, (groups, ins // groups))
+    value, lead = _group_channels(g, x, n, (groups, ins // groups))
     kernel = view_as(g, kernel, (groups, ins // groups, outs, *lengths))
     batch, places, spots = _letters(lead, n)
     pattern = f"{batch}xy{places},xyz{spots}->{batch}xz{places}{spots}"
     found = einsum(g, pattern, (value, kernel))
     for i in range(n):
         count = shape[len(shape) - n + i]
-        found = summed(g, found, lead + 2 + i, lead + 2 + n, count, *settings[i])
-    return _biased(g, found, bias, shape, n)
+        found = sum_windows(g, found, lead + 2 + i, lead + 2 + n, count, *settings[i])
+    return _add_bias(g, found, bias, shape, n)
 
 
-def _grouped(
+def _group_channels(
     g: DimensionBuilder, x: Operand, n: int, channels: tuple[int, int]
 ) -> tuple[ImportedValue, int]:
     """Returns an array with its channels in groups, and how many dimensions stand before them."""
@@ -143,7 +143,7 @@ def _letters(lead: int, n: int) -> tuple[str, str, str]:
     return every[:lead], every[lead : lead + n], every[lead + n : lead + 2 * n]
 
 
-def _biased(
+def _add_bias(
     g: DimensionBuilder, x: ImportedValue, bias: Any, shape: Sizes, n: int
 ) -> ImportedValue:
     found = view_as(g, x, shape)
@@ -168,7 +168,7 @@ def fold(
     lead = len(value.dims) - 2
     value = view_as(g, value, (*value.shape[:lead], channels, *lengths, *counts))
     for i in range(n):  # each takes the first lengths, and the counts that stand behind them
-        value = summed(g, value, lead + 3, lead + 1, sizes[i], step[i], pad[i], gap[i])
+        value = sum_windows(g, value, lead + 3, lead + 1, sizes[i], step[i], pad[i], gap[i])
     return view_as(g, value, shape)
 
 
@@ -219,10 +219,10 @@ def convolution(
         return Conv(pattern, name, kernel, step, pad, bias is not None, gap, groups)
 
     weights = [weight] if bias is None else [weight, bias]
-    return windowed(g, x, n, weight.tensor.shape[0], made, weights)
+    return add_window_op(g, x, n, weight.tensor.shape[0], made, weights)
 
 
-def transposed(
+def transposed_convolution(
     g: DimensionBuilder,
     x: Operand,
     weight: Any,
@@ -246,7 +246,7 @@ def transposed(
         return ConvTranspose(pattern, name, kernel, *steps, bias is not None)
 
     weights = [weight] if bias is None else [weight, bias]
-    return windowed(g, x, weight.tensor.dim() - 2, weight.tensor.shape[1], made, weights)
+    return add_window_op(g, x, weight.tensor.dim() - 2, weight.tensor.shape[1], made, weights)
 
 
 def as_signal(x: ImportedValue) -> None:
@@ -261,7 +261,7 @@ def _pooled_factor(size: int, old: AxisFactor) -> AxisFactor:
     return AxisFactor(size, old.hint, is_indivisible=True)
 
 
-def windowed(
+def add_window_op(
     g: DimensionBuilder,
     x: Operand,
     n: int,
@@ -274,7 +274,7 @@ def windowed(
     if n == 1:
         as_signal(value)
     places = range(len(value.dims) - n, len(value.dims))
-    value = g.grouped(value, places) if n > 1 else g.as_one_axis(value, len(value.dims) - 1)
+    value = g.as_group(value, places) if n > 1 else g.as_one_axis(value, len(value.dims) - 1)
     at = len(value.dims) - n - 1
     if channels is not None and not value.dims[at]:
         value = g.as_one_axis(value, at)
@@ -293,20 +293,20 @@ def windowed(
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
         one = Array((*axes(before), *axes(old)))
         two = Array((*axes(after), *axes(new)))
-        return _placed(arrays[0], one, made(Signature(Type((one,)), Type((two,)))))
+        return _channels_first(arrays[0], one, made(Signature(Type((one,)), Type((two,)))))
 
     lead = value.dims[:at] if channels is not None else value.dims[: at + 1]
     more = (after,) if channels is not None else ()
     return g.op(make, [value], (*lead, *more, *((atom,) for atom in new)), weights)
 
 
-def _placed(array: Array, own: Array, term: Term) -> Term:
+def _channels_first(array: Array, own: Array, term: Term) -> Term:
     """Returns a term behind an op that puts channels before positions, where they are not."""
     at = [array.names.index(name) for name in own.names]
     return term if at == sorted(at) else in_order(array, own, term)
 
 
-def _pooled(
+def _pool(
     made: Callable[[Signature, Sides, Sides, Sides], Term],
     n: int,
     g: DimensionBuilder,
@@ -318,13 +318,15 @@ def _pooled(
     length = _sides(kernel)
     step = _sides(stride) if stride else length
     pad = _sides(padding)
-    return windowed(g, x, n, None, lambda pattern: made(pattern, length, step, pad))
+    return add_window_op(g, x, n, None, lambda pattern: made(pattern, length, step, pad))
 
 
-max_pool, average_pool = partial(_pooled, MaxPool), partial(_pooled, mean_of_windows)
+max_pool, average_pool = partial(_pool, MaxPool), partial(_pool, mean_of_windows)
 WINDOW_CALLS: dict[str, Handler] = {
     **dict.fromkeys(("conv1d", "conv2d", "conv3d"), convolution),
-    **dict.fromkeys(("conv_transpose1d", "conv_transpose2d", "conv_transpose3d"), transposed),
+    **dict.fromkeys(
+        ("conv_transpose1d", "conv_transpose2d", "conv_transpose3d"), transposed_convolution
+    ),
 }
 
 
@@ -333,7 +335,7 @@ WINDOW_CALLS: dict[str, Handler] = {
 ENTRIES = 2**20  # of a matrix that is made by a formula
 
 
-def mixed(
+def multiply_by_matrix(
     g: DimensionBuilder, x: ImportedValue, at: int, count: int, formula: str, title: str
 ) -> ImportedValue:
     """Multiplies a dimension by a matrix of known numbers.
@@ -368,7 +370,7 @@ def mixed(
     return g.op(make, [x, matrix], dims)
 
 
-def _each(
+def _multiply_dims(
     g: DimensionBuilder, x: Operand, formulas: Sequence[str], sizes: Sequence[int], title: str
 ) -> Any:
     """Multiplies the last dimensions by matrices; those of the same size stay if there is none."""
@@ -376,7 +378,7 @@ def _each(
     for i, (formula, count) in enumerate(zip(formulas, sizes, strict=True)):
         if formula:
             at = len(value.dims) - len(sizes) + i
-            value = mixed(g, value, at, count, formula, title)
+            value = multiply_by_matrix(g, value, at, count, formula, title)
     return value
 
 
@@ -399,7 +401,7 @@ def mean_pool(
     lengths, pads = sides(kernel, n), sides(padding, n)
     if not (ceil or padded):
         found = average_pool(n, g, x, kernel, stride, padding)
-        return scaled(g, found, prod(lengths) / divisor) if divisor else found
+        return scale_by(g, found, prod(lengths) / divisor) if divisor else found
     if divisor:
         g.reject_call("windows that are cut off, and divided by one number")
     value = g.value(x)
@@ -410,7 +412,7 @@ def mean_pool(
         low, high = f"max({start}, 0)", f"min({end}, {have})"
         over = f"({end} - {start})" if count_include_pad else f"({high} - {low})"
         formulas.append(f"where({{i}} >= {low} and {{i}} < {high}, 1 / {over}, 0)")
-    return _each(g, value, formulas, g.shape[-n:], "means")
+    return _multiply_dims(g, value, formulas, g.shape[-n:], "means")
 
 
 def adaptive_mean(n: int, g: DimensionBuilder, x: Operand, sizes: Any) -> ImportedValue:
@@ -419,7 +421,7 @@ def adaptive_mean(n: int, g: DimensionBuilder, x: Operand, sizes: Any) -> Import
     shape = value.shape[-n:]
     wanted = sides(sizes, n)
     if all(k == 1 for k in wanted):
-        return reduced("mean", g, value, list(range(-n, 0)), True)
+        return reduce_dims("mean", g, value, list(range(-n, 0)), True)
     if not any(have % k for have, k in zip(shape, wanted, strict=True)):
         lengths = [have // k for have, k in zip(shape, wanted, strict=True)]
         return value if set(lengths) == {1} else average_pool(n, g, value, lengths)
@@ -428,7 +430,7 @@ def adaptive_mean(n: int, g: DimensionBuilder, x: Operand, sizes: Any) -> Import
         low, high = f"floor({{o}} * {have} / {k})", f"ceil(({{o}} + 1) * {have} / {k})"
         inside = f"{{i}} >= {low} and {{i}} < {high}"
         formulas.append(f"where({inside}, 1 / ({high} - {low}), 0)" if have != k else "")
-    return _each(g, value, formulas, wanted, "means")
+    return _multiply_dims(g, value, formulas, wanted, "means")
 
 
 # largest numbers of windows -----------------------------------------------------------------------
@@ -436,13 +438,13 @@ def adaptive_mean(n: int, g: DimensionBuilder, x: Operand, sizes: Any) -> Import
 
 def adaptive_max(n: int, g: DimensionBuilder, x: Operand, sizes: Any) -> tuple[ImportedValue, None]:
     """Adds the largest numbers of as many windows as are wanted; their places are not read."""
-    if 1 in g.used:
+    if 1 in g.used_results:
         g.reject_call("the places of the largest numbers")
     value = g.value(x)
     shape = value.shape[-n:]
     wanted = sides(sizes, n)
     if all(k == 1 for k in wanted):
-        return reduced("amax", g, value, list(range(-n, 0)), True), None
+        return reduce_dims("amax", g, value, list(range(-n, 0)), True), None
     if not any(have % k for have, k in zip(shape, wanted, strict=True)):
         lengths = [have // k for have, k in zip(shape, wanted, strict=True)]
         return (value if set(lengths) == {1} else max_pool(n, g, value, lengths)), None
@@ -462,7 +464,7 @@ def most_of(
         [min(s + j, e - 1) for j in range(longest)] for s, e in zip(starts, ends, strict=True)
     ]
     found = selected(g, x, at, ImportedConstant(torch.tensor(places)))
-    return reduced("amax", g, found, at + 1)
+    return reduce_dims("amax", g, found, at + 1)
 
 
 def pooled_most(
@@ -489,7 +491,7 @@ def pooled_most(
         inside = [[at for at in window if 0 <= at < have] for window in windows]
         places = [[*window, *[window[0]] * (k - len(window))] for window in inside]
         found = selected(g, value, first + i, ImportedConstant(torch.tensor(places)))
-        value = reduced("amax", g, found, first + i + 1)
+        value = reduce_dims("amax", g, found, first + i + 1)
     return value
 
 
@@ -513,7 +515,7 @@ def linear_resize(
             place = f"clamp(({{o}} + 1 / 2) * {step} - 1 / 2, 0, {have - 1})"
         same = have == k and (corners or scale in (None, 1.0))
         formulas.append("" if same else f"max(0, 1 - abs({place} - {{i}}))")
-    return _each(g, value, formulas, counts, "between")
+    return _multiply_dims(g, value, formulas, counts, "between")
 
 
 def nearest_resize(

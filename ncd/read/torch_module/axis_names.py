@@ -77,9 +77,9 @@ class AxisNames:
         for atom in resolved_atoms(atoms):
             group = group_of(atom) or (atom,)
             if group[0] not in self.names:
-                self._take(self._chosen(group), group)
+                self._take(self._choose(group), group)
 
-    def _chosen(self, group: Dim) -> str:
+    def _choose(self, group: Dim) -> str:
         hint = "x" if len(group) > 1 else group[0].hint
         choices = CHOICES.get(hint, (hint,))
         for name in choices:
@@ -149,7 +149,7 @@ def annotated_axes(
         if isinstance(value, Tensor):
             texts = _texts(annotation) if annotation is not inspect.Parameter.empty else ()
             words = next((text.split() for text in texts if text not in known), [])
-            axes = _fitted(words, value.dim())
+            axes = _axes_by_dimension(words, value.dim())
             if any(axis != "_" for axis in axes):
                 found[name] = " ".join(axes)
     return found
@@ -181,7 +181,7 @@ def _in_text(text: str) -> Iterator[str]:
             yield node.value
 
 
-def _fitted(words: Sequence[str], count: int) -> list[str]:
+def _axes_by_dimension(words: Sequence[str], count: int) -> list[str]:
     """Returns one axis for each dimension, or none; dots and a star stand for any number."""
     axes = [_axis(word) for word in words]
     any_number = [i for i, word in enumerate(words) if _VARIADIC.fullmatch(word)]
@@ -229,7 +229,7 @@ def name_results(
 # --- Names of axes from the source of a module: of the sizes of its layers, and of its inputs
 
 METHODS = "method_nodes"  # the attribute of a class whose source was never a file
-USUAL: Mapping[str, str] = {  # the names of axes, by the names of sizes in sources
+SIZE_NAMES: Mapping[str, str] = {  # the names of axes, by the names of sizes in sources
     "b": "b bs bsz batch batch_size nbatch n_batch num_batch",
     "t": "t seq seq_len seq_length seqlen sequence_length num_steps time_steps timesteps",
     "h": "h heads n_head n_heads nhead num_attention_heads num_head num_heads",
@@ -242,8 +242,8 @@ USUAL: Mapping[str, str] = {  # the names of axes, by the names of sizes in sour
     "classes": "class_num n_class n_classes n_labels nb_classes num_class num_classes num_labels "
     "out_classes output_classes",
 }
-BY_SIZE = {size: name for name, sizes in USUAL.items() for size in sizes.split()}
-HEADS = frozenset(USUAL["h"].split()) - {"h"}
+BY_SIZE = {size: name for name, sizes in SIZE_NAMES.items() for size in sizes.split()}
+HEADS = frozenset(SIZE_NAMES["h"].split()) - {"h"}
 NEARBY = re.compile(r"^(?:num|nb|n|dim|d)_|_(?:size|dim|dims|features|channels|len|length)$")
 WORD = re.compile(r"[a-z]{3,12}")
 NOTHING = (  # words that say nothing of an axis
@@ -278,7 +278,7 @@ def layer_axes(module: nn.Module) -> dict[str, tuple[str, ...]]:
     """
     found = {}
     for path, part in module.named_modules():
-        for name, call in _made(method(type(part), "__init__")):
+        for name, call in _layer_calls(method(type(part), "__init__")):
             try:
                 layer = part.get_submodule(name)
             except AttributeError:
@@ -337,7 +337,7 @@ def _of_file(function: Any) -> ast.FunctionDef | None:
     return first if isinstance(first, ast.FunctionDef) else None
 
 
-def _made(init: ast.FunctionDef | None) -> Iterator[tuple[str, ast.Call]]:
+def _layer_calls(init: ast.FunctionDef | None) -> Iterator[tuple[str, ast.Call]]:
     """Yields the calls that make layers, by the names of these: also those in containers."""
     for node in ast.walk(init) if init is not None else ():
         if not isinstance(node, ast.Assign):
@@ -346,7 +346,7 @@ def _made(init: ast.FunctionDef | None) -> Iterator[tuple[str, ast.Call]]:
             match target, value:
                 case ast.Attribute(value=ast.Name(id="self"), attr=name), ast.Call() as call:
                     yield name, call
-                    yield from _held(name, call)
+                    yield from _container_calls(name, call)
 
 
 def _pairs(node: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
@@ -358,7 +358,7 @@ def _pairs(node: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
             yield name, value
 
 
-def _held(name: str, call: ast.Call) -> Iterator[tuple[str, ast.Call]]:
+def _container_calls(name: str, call: ast.Call) -> Iterator[tuple[str, ast.Call]]:
     """Yields the calls that make the layers of a container."""
     for i, inner in enumerate(call.args):
         if isinstance(inner, ast.Call):

@@ -18,14 +18,14 @@ from ncd.language.axes import MAX_SIZE
 from ncd.language.op import InitialValue
 from ncd.language.terms import Term
 from ncd.read.torch_calls.import_recorder import ImportedConstant, kind_of
-from ncd.read.torch_module.torch_export import Exported, in_place, source
+from ncd.read.torch_module.torch_export import ExportedModule, in_place, source
 from ncd.run.limits import GIGA, Limits, operations, weight
 from ncd.run.module import CircuitModule
 from ncd.run.seeding import fill_initial
 
 # --- Copies weights between a torch module and the module of its term
 
-COUNTED = "num_batches_tracked"
+BATCH_COUNTER = "num_batches_tracked"
 
 
 def _places(module: CircuitModule) -> Iterator[tuple[nn.Module, str, InitialValue]]:
@@ -45,7 +45,7 @@ def _places(module: CircuitModule) -> Iterator[tuple[nn.Module, str, InitialValu
 
 def _is_given(name: str, initial: InitialValue) -> bool:
     """Returns whether a tensor is a constant, or only counts batches: no weight of the module."""
-    return bool(initial.numbers) or name == COUNTED
+    return bool(initial.numbers) or name == BATCH_COUNTER
 
 
 def _tensors(module: CircuitModule) -> Iterator[Tensor]:
@@ -106,12 +106,12 @@ def _names(name: str, source: nn.Module) -> list[str]:
 
 # --- Runs an imported term once beside torch, and tells where the two differ
 
-CLOSE = 1e-4  # of the largest number
-SMALL = Limits(bytes=GIGA, flops=5 * GIGA)  # of a run that is hardly noticed
+TOLERANCE = 1e-4  # of the largest number
+COMPARISON_LIMITS = Limits(bytes=GIGA, flops=5 * GIGA)  # of a run that is hardly noticed
 MODES = {"train": False, "training": False, "dropout_p": 0.0}  # arguments in evaluation mode
 BATCH_NORM = re.compile(r"aten\.\w*batch_norm")
 PARTLY_USED = "Its outputs use"  # so many of its parameters
-EVALUATED = (
+EVALUATION_NOTE = (
     "Its batch norms are in evaluation mode: they use the statistics that they keep, not those of "
     "the batch."
 )
@@ -127,11 +127,13 @@ class TorchRefuses(Exception):
     node = ""
 
 
-def apart(one: Tensor, two: Tensor) -> float:
+def largest_difference(one: Tensor, two: Tensor) -> float:
     """Returns the largest difference of two tensors; infinite for other shapes or kinds.
 
-    >>> apart(torch.ones(2, 1), torch.zeros(2, 1)), apart(torch.ones(2, 1), torch.ones(2))
-    (1.0, inf)
+    >>> largest_difference(torch.ones(2, 1), torch.zeros(2, 1))
+    1.0
+    >>> largest_difference(torch.ones(2, 1), torch.ones(2))
+    inf
     """
     two = two.to(one.device)
     real = (kind_of(one.dtype) == "real", kind_of(two.dtype) == "real")
@@ -152,10 +154,10 @@ def given_inputs(term: Term, inputs: Sequence[Any]) -> list[Tensor]:
     return [x.float() if array.below is None else x for x, array in pairs]
 
 
-def compared(
+def compare_with_module(
     term: Term,
     weights: Sequence[ImportedConstant],
-    made: Exported,
+    made: ExportedModule,
     boxes: Sequence[str],
 ) -> tuple[tuple[str, ...], str, str]:
     """Returns in sentences where a term is not the module, an error with which torch stops, and
@@ -191,12 +193,12 @@ def _reason(error: Exception) -> str:
 
 
 def _differences(
-    term: Term, weights: Sequence[ImportedConstant], made: Exported, random: bool
+    term: Term, weights: Sequence[ImportedConstant], made: ExportedModule, random: bool
 ) -> tuple[str, ...]:
     """Returns how outputs differ; not what a run with more digits shows to be rounding."""
 
     def differences(wide: bool) -> tuple[str, ...]:
-        evaluated = _Evaluated(made, wide)
+        evaluated = _EvaluationRun(made, wide)
         try:
             with refusals():
                 theirs = evaluated.outputs()
@@ -237,7 +239,7 @@ def _outputs(ours: Sequence[Tensor], theirs: Sequence[Tensor], random: bool) -> 
     for i, (one, two) in enumerate(zip(ours, theirs, strict=False), start=1):
         which = f"Output {i}" if len(ours) > 1 else "The output"
         kinds = ["real" if kind_of(x.dtype) == "real" else "whole" for x in (one, two)]
-        far = apart(one, two)
+        far = largest_difference(one, two)
         if one.shape != two.shape:
             yield f"{which} has shape {tuple(one.shape)}, and torch's has {tuple(two.shape)}."
         elif kinds[0] != kinds[1]:
@@ -250,10 +252,10 @@ def _rounding(x: Tensor) -> float:
     """Returns a difference that may come from rounding, in the dtype of a tensor."""
     least = 64 * torch.finfo(x.dtype).eps if x.is_floating_point() else 0.0
     sizes = (x if x.is_complex() else x.double()).abs().nan_to_num(0, 0, 0)
-    return max(CLOSE, least) * max(1.0, float(sizes.max()))
+    return max(TOLERANCE, least) * max(1.0, float(sizes.max()))
 
 
-def _kinds(term: Term, made: Exported) -> Iterator[str]:
+def _kinds(term: Term, made: ExportedModule) -> Iterator[str]:
     """Yields the inputs that the term takes as numbers of another kind than the module does."""
     tensors = [x for x in made.inputs if isinstance(x, Tensor)]
     for i, (array, x) in enumerate(zip(term.dom, tensors, strict=True), start=1):
@@ -272,17 +274,17 @@ def _counts(weights: Sequence[ImportedConstant], module: nn.Module) -> Iterator[
         yield f"{PARTLY_USED} {sum(own.values()):,} of the module's {total:,} parameters."
 
 
-def _modes(made: Exported) -> Iterator[str]:
+def _modes(made: ExportedModule) -> Iterator[str]:
     """Yields that batch norms use the statistics that they keep, if some do."""
     norms = (node for node in made.program.graph.nodes if BATCH_NORM.match(str(node.target)))
     if not made.module.training and any(node.args[3] is not None for node in norms):
-        yield EVALUATED
+        yield EVALUATION_NOTE
 
 
-def _check_size(term: Term, made: Exported) -> None:
+def _check_size(term: Term, made: ExportedModule) -> None:
     """Raises LimitError if a run of the term or of the module takes much time or memory."""
     usual, circuit = Limits.from_environment(), elaborate(term)
-    most = min(usual.bytes, SMALL.bytes), min(usual.flops, SMALL.flops)
+    most = min(usual.bytes, COMPARISON_LIMITS.bytes), min(usual.flops, COMPARISON_LIMITS.flops)
     nodes = tree_leaves([node.meta.get("val") for node in made.program.graph.nodes])
     bytes_ = sum(x.numel() * x.element_size() for x in nodes if isinstance(x, Tensor))
     bytes_ += sum(weight(value.array) for value in circuit.values.values())
@@ -292,7 +294,7 @@ def _check_size(term: Term, made: Exported) -> None:
             raise LimitError(f"it takes {need:,} {unit}, and the limit is {limit:,}")
 
 
-def _random(made: Exported) -> Iterator[str]:
+def _random(made: ExportedModule) -> Iterator[str]:
     """Yields the nodes whose results are drawn at random."""
     for node in made.program.graph.nodes:
         tags = getattr(node.target, "tags", ())
@@ -300,14 +302,14 @@ def _random(made: Exported) -> Iterator[str]:
             yield node.name
 
 
-class _Evaluated(fx.Interpreter):
+class _EvaluationRun(fx.Interpreter):
     """Runs the graph of a module in evaluation mode, without what no output needs.
 
     No code of the module's own runs, and its buffers stay as they are. A ``wide`` run takes float64
     for all real numbers.
     """
 
-    def __init__(self, made: Exported, wide: bool = False) -> None:
+    def __init__(self, made: ExportedModule, wide: bool = False) -> None:
         super().__init__(made.program.graph_module)
         self.made, self.wide, self.present = made, wide, ""
         self.needed: set[fx.Node] = set()

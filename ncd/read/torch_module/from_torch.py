@@ -18,21 +18,21 @@ from torch.utils._pytree import tree_leaves
 
 from ncd.errors import short_repr, unknown_name_error
 from ncd.language.terms import Term
-from ncd.read.torch_calls.import_recorder import ImportedConstant, ImportFailed, Refused
+from ncd.read.torch_calls.import_recorder import ImportedConstant, ImportFailed, RejectedSteps
 from ncd.read.torch_module.axis_names import annotated_axes
 from ncd.read.torch_module.comparison import (
     TorchRefuses,
-    apart,
-    compared,
+    compare_with_module,
     copy_weights,
     given_inputs,
+    largest_difference,
     refusals,
     state_dict,
 )
 from ncd.read.torch_module.graph_reader import record_module
 from ncd.read.torch_module.idioms import idioms
 from ncd.read.torch_module.term_building import build_term
-from ncd.read.torch_module.torch_export import Exported, export_module
+from ncd.read.torch_module.torch_export import ExportedModule, export_module
 from ncd.run.guard import compile as compiled
 from ncd.run.limits import Limits
 from ncd.run.module import CircuitModule
@@ -100,7 +100,7 @@ def _check_axes(axes: Any) -> None:
 # --- A torch module as a term, for its diagram, shapes and costs
 
 TRIES = 80  # passes, in each of which more calls become boxes
-DRAWN = "It keeps random numbers that torch draws anew in each run."
+RANDOM_NUMBERS_NOTE = "It keeps random numbers that torch draws anew in each run."
 NARROWED = "It casts numbers to {}, with fewer digits; the term keeps all digits."
 UNLIMITED = Limits(bytes=2**62, flops=2**62)  # the module is the caller's own
 
@@ -158,7 +158,7 @@ class Imported:
     term: Term
     boxes: tuple[Box, ...]
     failure: str
-    exported: Exported
+    exported: ExportedModule
     weights: tuple[ImportedConstant, ...]
     notes: tuple[str, ...] = ()
     nodes: tuple[str, ...] = ()
@@ -200,7 +200,7 @@ class Imported:
             ours = mine(*given)
         ours = ours if isinstance(ours, tuple) else (ours,)
         pairs = zip(ours, theirs, strict=True)
-        return max((apart(one, two) for one, two in pairs), default=0.0)
+        return max((largest_difference(one, two) for one, two in pairs), default=0.0)
 
 
 def from_torch(
@@ -243,7 +243,7 @@ def from_torch(
         check_input_names(axes or {}, walked.inputs)
         try:
             term, weights, nodes = build_term(walked)
-        except Refused as error:
+        except RejectedSteps as error:
             if dropped := error.reasons.keys() & written_out:
                 for node in dropped:
                     del written_out[node]
@@ -255,8 +255,10 @@ def from_torch(
             continue
         boxes = (Box(name, node, why) for node, (name, why) in walked.builder.boxes.items())
         builder = walked.builder
-        notes, failure, at = compared(term, weights, made, [*builder.boxes, *builder.drawn])
-        notes += (DRAWN,) if builder.drawn else ()
+        notes, failure, at = compare_with_module(
+            term, weights, made, [*builder.boxes, *builder.random_calls]
+        )
+        notes += (RANDOM_NUMBERS_NOTE,) if builder.random_calls else ()
         notes += tuple(NARROWED.format(name) for name in dict.fromkeys(builder.narrowed))
         return Imported(term, tuple(boxes), failure, made, weights, notes, nodes, at)
     raise ImportFailed("too many of its calls have no op", cure="a smaller module")
@@ -306,7 +308,7 @@ def imported_file(place: str, inputs: str = "") -> Imported:
         ImportFailed: For a file or name that does not exist, or is no module.
     """
     if place.startswith("hf:"):
-        return _published(Path(place[3:]), inputs)
+        return _import_transformers_model(Path(place[3:]), inputs)
     module = module_at(place)
     given = example_tensors(inputs)
     if not given:
@@ -357,7 +359,7 @@ def _instance(value: Any, place: str) -> nn.Module:
     return value
 
 
-def _published(path: Path, inputs: str) -> Imported:
+def _import_transformers_model(path: Path, inputs: str) -> Imported:
     """Returns a model of `transformers` from its configuration, with random weights."""
     try:
         import transformers
@@ -373,11 +375,11 @@ def _published(path: Path, inputs: str) -> Imported:
     except ValueError:
         raise ImportFailed(f"{path} names no model type", cure='"model_type": "llama"') from None
     model = transformers.AutoModel.from_config(config).eval()
-    given = example_tensors(inputs) or _usual(config)
-    return from_torch(_First(model), *given)
+    given = example_tensors(inputs) or _typical_input(config)
+    return from_torch(_FirstOutput(model), *given)
 
 
-def _usual(config: Any) -> Sequence[Tensor]:
+def _typical_input(config: Any) -> Sequence[Tensor]:
     """Returns a typical input for a model: tokens, or a picture."""
     size = getattr(config, "image_size", None)
     if isinstance(size, int):
@@ -385,7 +387,7 @@ def _usual(config: Any) -> Sequence[Tensor]:
     return (example_tensor(f"1x{TOKENS}#{config.vocab_size}"),)
 
 
-class _First(nn.Module):
+class _FirstOutput(nn.Module):
     """A wrapper of a model that returns only its first output."""
 
     def __init__(self, model: nn.Module) -> None:

@@ -17,7 +17,7 @@ from torch.utils._pytree import tree_flatten, tree_leaves, tree_map_only, tree_u
 from ncd.language.axes import Array, Signature, Type
 from ncd.language.terms import Beside, Id, Term, Then
 from ncd.ops import Opaque
-from ncd.ops.constant_array import MOST
+from ncd.ops.constant_array import MAX_NUMBERS
 from ncd.ops.opaque_call import LETTERS, ONE_READ
 from ncd.read.torch_calls.call_table import CALLS
 from ncd.read.torch_calls.dimension_atoms import (
@@ -40,13 +40,13 @@ from ncd.read.torch_calls.import_recorder import (
     ImportedValue,
     ImportFailed,
     Path,
-    Refused,
+    RejectedSteps,
     kind_of,
-    reordered,
+    reordering_op,
 )
 from ncd.read.torch_calls.shape_calls import COMPLEX_CALLS, ComplexPair, product
-from ncd.read.torch_module.idioms import Idiom, absorbed, read_idiom
-from ncd.read.torch_module.torch_export import ignored, in_place, mutates_views, source
+from ncd.read.torch_module.idioms import Idiom, inner_calls, read_idiom
+from ncd.read.torch_module.torch_export import in_place, is_ignored, mutates_views, source
 
 # --- Calls that have no op of their own, as named boxes
 
@@ -61,8 +61,8 @@ def add_torch_call(
     """Adds a box that calls a function by its name; returns its results."""
     taken: list[ImportedValue] = []
     kept = {name: x for name, x in named.items() if x is not None and name not in PLACES}
-    words = [_spelled(g, x, taken) for x in args]
-    words += [f"{name}={_spelled(g, x, taken)}" for name, x in kept.items()]
+    words = [_argument_text(g, x, taken) for x in args]
+    words += [f"{name}={_argument_text(g, x, taken)}" for name, x in kept.items()]
     if not taken:
         g.reject_call("a call without arrays")
     found = _results(g, target, val, taken)
@@ -73,15 +73,15 @@ def add_torch_call(
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
         ins = [Array(axes(all_atoms(v.dims)), a.below) for v, a in zip(taken, arrays, strict=True)]
-        outs = [Array(axes(all_atoms(v.dims)), _bound(axes, v.slot)) for v in found]
+        outs = [Array(axes(all_atoms(v.dims)), _bounding_axis(axes, v.slot)) for v in found]
         text = ", ".join(words)
         for i, value in enumerate(taken):  # now that all dimensions have their parts
-            text = text.replace(f"<{i}>", f"{LETTERS[i]}{_shaped(value)}")
+            text = text.replace(f"<{i}>", f"{LETTERS[i]}{_shape_methods(value)}")
         call: Term = Opaque(Signature(Type(ins), Type(outs)), title, text)
         if all(one.names == two.names for one, two in zip(ins, arrays, strict=True)):
             return call
         moved = (
-            Id(Type((array,))) if array.names == own.names else reordered(array, own)
+            Id(Type((array,))) if array.names == own.names else reordering_op(array, own)
             for own, array in zip(ins, arrays, strict=True)
         )
         return Then(Beside(*moved), call)
@@ -107,14 +107,14 @@ def operator_name(target: str, val: Any) -> str:
     return f"aten.logical_{name}.default" if truths else f"aten.bitwise_{name}.{kind}"
 
 
-def _bound(axes: Axes, slot: ImportedArray) -> Any:
+def _bounding_axis(axes: Axes, slot: ImportedArray) -> Any:
     return axes((slot.below,))[0] if slot.below is not None else None
 
 
-def _spelled(g: DimensionBuilder, x: Any, taken: list[ImportedValue]) -> str:
+def _argument_text(g: DimensionBuilder, x: Any, taken: list[ImportedValue]) -> str:
     """Returns an argument as text, with ``<0>`` for the first array."""
     if isinstance(x, list | tuple):
-        return f"[{', '.join(_spelled(g, each, taken) for each in x)}]"
+        return f"[{', '.join(_argument_text(g, each, taken) for each in x)}]"
     if isinstance(x, ImportedValue | ImportedConstant):
         if len(taken) == len(LETTERS):
             g.reject_call(f"more than {len(LETTERS)} arrays")
@@ -138,13 +138,13 @@ def _in_groups(g: DimensionBuilder, x: ImportedValue) -> ImportedValue:
     for i, atom in enumerate(atoms):
         group = group_of(atom)
         if group and group[0] is atom and atoms[i : i + len(group)] != group:
-            return g.ungrouped(x)
+            return g.without_groups(x)
         if group and group[0] is not atom and (i == 0 or atoms[i - 1] not in group):
-            return g.ungrouped(x)
+            return g.without_groups(x)
     return x
 
 
-def _shaped(x: ImportedValue) -> str:
+def _shape_methods(x: ImportedValue) -> str:
     """Returns the methods that give an array the dimensions of torch."""
     text = ".bool()" if x.slot.kind == "bool" else ""
     for i, dim in enumerate(x.dims):
@@ -183,7 +183,7 @@ def _result(g: DimensionBuilder, val: Any, taken: Sequence[ImportedValue]) -> Im
     if any({*group_of(atom)} - {*atoms} for atom in atoms):
         dims = [new_dim(n) for n in shape]
     kind = kind_of(val.dtype)
-    return ImportedValue(tuple(dims), ImportedArray(all_atoms(dims), kind, g.bound(kind)))
+    return ImportedValue(tuple(dims), ImportedArray(all_atoms(dims), kind, g.default_bound(kind)))
 
 
 # --- The modules around a call in torch's graph, by their names and classes
@@ -254,13 +254,13 @@ def decomposed(node: fx.Node) -> fx.GraphModule | None:
     rules = {target: decomposition_table[target]} if target in decomposition_table else {}
     run = target if rules or not target._can_decompose() else target.decompose
     for early in (True, False):  # before functions are replaced by those that autograd knows
-        found = _traced(lambda *xs: called(run, *xs), rules, [flat[i] for i in places], early)
+        found = _trace_calls(lambda *xs: called(run, *xs), rules, [flat[i] for i in places], early)
         if found is not None and all(one.target is not target for one in found.graph.nodes):
             return found
     return None
 
 
-def _traced(
+def _trace_calls(
     function: Callable[..., Any], rules: Table, given: list[Tensor], early: bool
 ) -> fx.GraphModule | None:
     """Returns what a function calls; None for what cannot be traced, or depends on the numbers."""
@@ -297,7 +297,7 @@ def _functional(target: Any) -> Any:
 # --- Reads one call of torch's graph after the other: as an op, in smaller calls, or as a box
 
 
-class Undivided(Exception):
+class UndividedCall(Exception):
     """A call that has neither an op nor smaller calls that have."""
 
 
@@ -318,7 +318,7 @@ class CallReader:
         idioms: Mapping[str, Idiom],
     ) -> None:
         self.builder, self.forced, self.idioms = builder, forced, idioms
-        self.absorbed = absorbed(idioms.values())
+        self.absorbed = inner_calls(idioms.values())
         self.layers, self.prefix = layers, prefix
         self.env: dict[fx.Node, Any] = {}
         self.outer: list[fx.Node] = []  # calls of which the parts are read
@@ -340,16 +340,16 @@ class CallReader:
             return self._idiom(node)
         args, named = self.look(node.args), self.look(dict(node.kwargs))
         if isinstance(node.target, torch._ops.HigherOrderOperator):
-            return self._inside(node, args)
-        if ignored(node):
+            return self._read_subgraph(node, args)
+        if is_ignored(node):
             return None
         if node.target is operator.getitem:
             return args[0][args[1]]
         if not isinstance(node.target, torch._ops.OpOverload) and None in args:
             return None  # about a size that is not known
         if not _depends([args, named]):
-            found = self._folded(node, args, named)
-            large = isinstance(found, ImportedConstant) and found.tensor.numel() > MOST
+            found = self._constant_result(node, args, named)
+            large = isinstance(found, ImportedConstant) and found.tensor.numel() > MAX_NUMBERS
             if not large or not any(
                 isinstance(x, ImportedConstant) for x in tree_leaves((args, named))
             ):
@@ -357,22 +357,22 @@ class CallReader:
         val = node.meta.get("val")
         if isinstance(val, Tensor) and 0 in [n for n in val.shape if isinstance(n, int)]:
             return ImportedConstant(torch.empty(val.shape, dtype=val.dtype))
-        return self._built(node, list(args), named)
+        return self._build_result(node, list(args), named)
 
     def _path(self, node: fx.Node) -> Path:
         return module_path(node, self.layers, self.prefix)
 
-    def _where(self, node: fx.Node) -> str:
+    def _module_name(self, node: fx.Node) -> str:
         path = self._path(node)
         return path[-1][0] if path else ""
 
-    def _inside(self, node: fx.Node, args: Any) -> Any:
+    def _read_subgraph(self, node: fx.Node, args: Any) -> Any:
         """Returns the results of a part of the graph that runs in a mode, such as without
         gradients.
         """
         at = next((i for i, x in enumerate(args) if isinstance(x, fx.GraphModule)), None)
         if at is None or "wrap" not in str(node.target):
-            raise ImportFailed(f"{node.target} cannot be imported", where=self._where(node))
+            raise ImportFailed(f"{node.target} cannot be imported", where=self._module_name(node))
         given = iter(args[at + 1 :])
         for inner in args[at].graph.nodes:
             if inner.op == "placeholder":
@@ -393,7 +393,7 @@ class CallReader:
             return {name: self.look(each) for name, each in x.items()}
         return x
 
-    def _folded(self, node: fx.Node, args: Any, named: Any) -> Any:
+    def _constant_result(self, node: fx.Node, args: Any, named: Any) -> Any:
         """Computes a call that depends on no input and no parameter."""
 
         def real(x: Any) -> Any:
@@ -402,7 +402,7 @@ class CallReader:
             return x.tensor if isinstance(x, ImportedConstant) else x
 
         if torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()):
-            self.builder.drawn.append(node.name)
+            self.builder.random_calls.append(node.name)
         try:
             with torch.no_grad():
                 found = node.target(*map(real, args), **{k: real(v) for k, v in named.items()})  # type: ignore[operator]
@@ -412,22 +412,22 @@ class CallReader:
             return [ImportedConstant(x) if isinstance(x, Tensor) else x for x in found]
         return ImportedConstant(found) if isinstance(found, Tensor) else found
 
-    def _built(self, node: fx.Node, args: list[Any], named: dict[str, Any]) -> Any:
+    def _build_result(self, node: fx.Node, args: list[Any], named: dict[str, Any]) -> Any:
         """Returns the result of a call: of its op, of smaller calls, or of a box."""
         g, val = self.builder, node.meta.get("val")
         mark, forced = g.checkpoint(), "" if self.outer else self.forced.get(node.name, "")
         target = operator_name(str(node.target), val)
         name = target.split(".")[1] if target.startswith("aten.") else target
-        self._at(node)
+        self._set_current_node(node)
         if _is_complex(val, args, named):
             return self._of_pairs(node, name, args)
         try:
             if forced:
-                raise Undivided(forced)
+                raise UndividedCall(forced)
             if name in CONVERSION_CALLS and _narrows(node):
                 g.narrowed.append(str(g.dtype).removeprefix("torch."))
             return as_whole(g, self._by_op(name, args, named), val)
-        except (CannotImport, CannotSplit, Undivided) as error:
+        except (CannotImport, CannotSplit, UndividedCall) as error:
             why = str(error)
         except Exception as error:  # whatever a handler raises for what nobody has thought of
             why = f"it is called in a way that is not known ({fact(error)})"
@@ -436,8 +436,8 @@ class CallReader:
             return found
         g.rollback(mark)
         if self.outer:
-            raise Undivided(why)
-        self._at(node)
+            raise UndividedCall(why)
+        self._set_current_node(node)
         g.boxes[node.name] = name.removesuffix("_"), why
         try:
             return add_torch_call(g, target, args, named, val)
@@ -457,32 +457,32 @@ class CallReader:
     def _failed(self, node: fx.Node, fact: str, cure: str = "another way") -> ImportFailed:
         """Returns the error of a call that cannot even be a box."""
         first = self.outer[0] if self.outer else node
-        error = ImportFailed(fact, where=self._where(first), cure=cure)
+        error = ImportFailed(fact, where=self._module_name(first), cure=cure)
         error.node = first
         return error
 
     def _idiom(self, node: fx.Node) -> ImportedValue:
         """Returns the result of a function that is written out; raises Refused if it has no op."""
-        self._at(node)
+        self._set_current_node(node)
         try:
             return read_idiom(self.builder, self.idioms[node.name], self.env)
         except (CannotImport, CannotSplit) as error:
-            raise Refused({node.name: str(error)}) from None
+            raise RejectedSteps({node.name: str(error)}) from None
 
     def _by_op(self, name: str, args: list[Any], named: dict[str, Any]) -> Any:
         """Returns the result of a function by its reader; raises Undivided if it has none."""
         handler = CALLS.get(name) or CALLS.get(name.removesuffix("_"))
         if handler is None:
-            raise Undivided(f"{name} has no op of its own")
+            raise UndividedCall(f"{name} has no op of its own")
         return handler(self.builder, *args, **named)
 
-    def _at(self, node: fx.Node) -> None:
+    def _set_current_node(self, node: fx.Node) -> None:
         """Tells the builder which node is read."""
         g, val = self.builder, node.meta.get("val")
         g.node = (self.outer[0] if self.outer else node).name
         g.path = self.inside if self.outer else self._path(node)
         items = (user for user in node.users if user.target is operator.getitem and user.users)
-        g.used = frozenset(item.args[1] for item in items if isinstance(item.args[1], int))
+        g.used_results = frozenset(item.args[1] for item in items if isinstance(item.args[1], int))
         first = val[0] if isinstance(val, tuple | list) and val else val
         if isinstance(first, Tensor):
             g.shape = tuple(first.shape)
@@ -508,7 +508,7 @@ class CallReader:
         self.outer.append(node)
         try:
             return self._of_parts(parts, arrays, node.meta.get("val"))
-        except Undivided:
+        except UndividedCall:
             return None
         finally:
             self.outer.pop()
@@ -518,7 +518,7 @@ class CallReader:
         given = iter(arrays)
         for node in parts.graph.nodes:
             if node.op == "placeholder":
-                self.env[node] = self._taken(node, next(given))
+                self.env[node] = self._part_input(node, next(given))
             elif node.op == "output":
                 return _shaped_as(self.look(node.args[0]), val)
             elif node.op == "get_attr":
@@ -527,7 +527,7 @@ class CallReader:
                 self.read(node)
         return None
 
-    def _taken(self, node: fx.Node, x: Any) -> Any:
+    def _part_input(self, node: fx.Node, x: Any) -> Any:
         """Returns what a part takes; a parameter that several take is one array."""
         learned = isinstance(x, ImportedConstant) and bool(x.name)
         return self.builder.value(x) if learned and len(node.users) > 1 else x
@@ -547,9 +547,9 @@ def _shaped_as(found: Any, val: Any) -> Any:
             else getattr(one, "shape", None)
         )
         if isinstance(two, Tensor) and [type(n) for n in two.shape] != [int] * two.dim():
-            raise Undivided("a result whose shape depends on its numbers")
+            raise UndividedCall("a result whose shape depends on its numbers")
         if isinstance(two, Tensor) and shape != tuple(two.shape):
-            raise Undivided("a result of another shape")
+            raise UndividedCall("a result of another shape")
     return found
 
 

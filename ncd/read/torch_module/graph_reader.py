@@ -38,11 +38,11 @@ from ncd.read.torch_module.axis_names import (
 from ncd.read.torch_module.graph_calls import PAIRS, CallReader
 from ncd.read.torch_module.idioms import Idiom
 from ncd.read.torch_module.single_layers import single_layers
-from ncd.read.torch_module.torch_export import Exported, uses
+from ncd.read.torch_module.torch_export import ExportedModule, uses
 
 # --- The inputs of an imported module, with usual names of axes and kinds of numbers
 
-USUAL = {  # names of an input's dimensions, by their number
+USUAL_AXES = {  # names of an input's dimensions, by their number
     "real": {1: "m", 2: "b m", 3: "b t m", 4: "b c h w", 5: "b c d h w"},
     "whole": {1: "t", 2: "b t"},
     "bool": {1: "t", 2: "b t"},
@@ -62,7 +62,7 @@ def input_value(name: str, val: Tensor, example: Any, axes: Sequence[str]) -> Im
         ImportFailed: For an input without numbers, or with another number of dimensions.
     """
     kind, below = _kind(val, example)
-    usual = USUAL[kind].get(val.dim(), "")
+    usual = USUAL_AXES[kind].get(val.dim(), "")
     if not val.numel():
         raise ImportFailed(f"the input {name} of shape {tuple(val.shape)} holds no numbers")
     if axes and len(axes) != val.dim():
@@ -91,7 +91,7 @@ def split_input(
         for dim in value.dims
         if len(resolved_atoms(dim)) != 1
     }
-    slot = value.slot.on(all_atoms(split.get(dim, dim) for dim in value.dims))
+    slot = value.slot.with_atoms(all_atoms(split.get(dim, dim) for dim in value.dims))
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
         pairs = ((axes(new), axes(dim)) for dim, new in split.items())
@@ -108,7 +108,7 @@ def _kind(val: Tensor, example: Any) -> tuple[Kind, AxisFactor | None]:
     The whole numbers of a term are places along an axis, so that others are real ones.
     """
     kind = kind_of(val.dtype)
-    below = ImportRecorder.bound(kind)
+    below = ImportRecorder.default_bound(kind)
     known = isinstance(example, Tensor) and example.numel() and not example.is_meta
     if kind == "whole" and below is not None and known:
         if not are_places(example):
@@ -137,11 +137,11 @@ class RecordedModule:
     builder: DimensionBuilder
     inputs: dict[str, ImportedArray] = field(default_factory=dict)
     outputs: list[ImportedValue] = field(default_factory=list)
-    called: dict[AxisFactor, str] = field(default_factory=dict)  # names that the caller gave
+    caller_names: dict[AxisFactor, str] = field(default_factory=dict)  # names that the caller gave
 
 
 def record_module(
-    made: Exported,
+    made: ExportedModule,
     forced: Mapping[str, str],
     names: Mapping[str, str],
     idioms: Mapping[str, Idiom],
@@ -158,7 +158,7 @@ def record_module(
         ImportFailed: For a node that cannot even be a box.
         Refused: For an idiom that is no op here.
     """
-    return _NodeReader(made, forced, names, idioms).done()
+    return _NodeReader(made, forced, names, idioms).read_module()
 
 
 class _NodeReader(CallReader):
@@ -166,7 +166,7 @@ class _NodeReader(CallReader):
 
     def __init__(
         self,
-        made: Exported,
+        made: ExportedModule,
         forced: Mapping[str, str],
         names: Mapping[str, str],
         idioms: Mapping[str, Idiom],
@@ -187,7 +187,9 @@ class _NodeReader(CallReader):
         for name, x in state.items():
             self.firsts.setdefault((x.data_ptr(), x.shape), name)
         self.inputs: dict[str, ImportedValue] = {}
-        builder = DimensionBuilder(frozenset(self._shared()), training=made.module.training)
+        builder = DimensionBuilder(
+            frozenset(self._shared_parameters()), training=made.module.training
+        )
         words = {axis_name(word): word for text in names.values() for word in text.split()}
         builder.layer_axes = {
             weight: tuple(words.get(axis, axis) for axis in axes)
@@ -199,7 +201,7 @@ class _NodeReader(CallReader):
         super().__init__(builder, forced, layers, made.prefix, idioms)
         self.found = RecordedModule(builder)
 
-    def _shared(self) -> list[str]:
+    def _shared_parameters(self) -> list[str]:
         """Returns the parameters that several nodes use, or that have several names."""
         state = self.program.state_dict
         users: dict[int, int] = {}
@@ -211,7 +213,7 @@ class _NodeReader(CallReader):
         shared = [name for name, x in state.items() if users.get(x.data_ptr(), 0) > 1]
         return [name.removeprefix(self.prefix) for name in shared]
 
-    def done(self) -> RecordedModule:
+    def read_module(self) -> RecordedModule:
         for node in self.program.graph.nodes:
             if node.op == "placeholder":
                 self.env[node] = self._placeholder(node)
@@ -227,7 +229,7 @@ class _NodeReader(CallReader):
 
     def _split_inputs(self) -> None:
         """Gives inputs the dimensions of torch's, where views have split these since."""
-        g, called = self.found.builder, self.found.called
+        g, called = self.found.builder, self.found.caller_names
         for name, value in self.inputs.items():
             if any(len(resolved_atoms(dim)) != 1 for dim in value.dims):
                 step, names = split_input(name, value, called)
@@ -258,7 +260,7 @@ class _NodeReader(CallReader):
         value = input_value(name, val, example, given or hints)
         if given:
             called = zip(value.dims, given, strict=True)
-            self.found.called |= {dim[0]: name for dim, name in called if name != "_"}
+            self.found.caller_names |= {dim[0]: name for dim, name in called if name != "_"}
         self.found.builder.record_cooccurrence(value.slot.atoms)
         self.found.builder.inputs.append(value.slot)
         self.found.inputs[name] = value.slot

@@ -41,7 +41,7 @@ class Form:
     terms: frozenset[tuple[Factors, float]] = field(default_factory=frozenset)
 
     @property
-    def single(self) -> tuple[Factors, float] | None:
+    def only_product(self) -> tuple[Factors, float] | None:
         """The only product of the form; None if it is a sum."""
         return next(iter(self.terms)) if len(self.terms) == 1 and not self.number else None
 
@@ -74,7 +74,7 @@ class Form:
 
     def product(self) -> tuple[Factors, float]:
         """Returns the form as one product, in which a sum is a base."""
-        return self.single or (frozenset({(self, 1.0)}), 1.0)
+        return self.only_product or (frozenset({(self, 1.0)}), 1.0)
 
     def __pow__(self, exponent: float) -> Form:
         if not self.terms:
@@ -93,10 +93,10 @@ def _alone(factors: Factors) -> Form | None:
     return base if isinstance(base, Form) and exponent == 1.0 else None
 
 
-def named(base: Base) -> Form:
+def base_form(base: Base) -> Form:
     """Returns a form that is one base.
 
-    >>> x = named("x")
+    >>> x = base_form("x")
     >>> x * x == x**2, x * Form(2.0) == x + x, (x + Form(1.0)) ** -1 == (Form(1.0) + x) ** -1
     (True, True, True)
     """
@@ -168,7 +168,7 @@ def _bases(base: Base, other: Base, bound: Binding) -> Iterator[Binding]:
 
 # --- The functions that are recognised where a module writes them out, as formulas of ``x``
 
-CENTRED = "(x - mean(x)) / sqrt(mean((x - mean(x)) ** 2) + eps)"
+LAYER_NORM_FORMULA = "(x - mean(x)) / sqrt(mean((x - mean(x)) ** 2) + eps)"
 # The function of torch, by what it computes. ``w`` and ``b`` are learned, ``eps`` is a number;
 # ``mean``, ``total`` and ``largest`` are along some dimensions, and keep these.
 PATTERNS: tuple[tuple[str, str], ...] = (
@@ -180,9 +180,9 @@ PATTERNS: tuple[tuple[str, str], ...] = (
     ("gelu tanh", "x / 2 * (1 + tanh((2 / pi) ** 0.5 * x * (1 + 0.044715 * x ** 2)))"),
     ("softmax", "exp(x) / total(exp(x))"),
     ("softmax", "exp(x - largest(x)) / total(exp(x - largest(x)))"),
-    ("layer norm", f"{CENTRED} * w + b"),
-    ("layer norm", f"{CENTRED} * w"),
-    ("layer norm", CENTRED),
+    ("layer norm", f"{LAYER_NORM_FORMULA} * w + b"),
+    ("layer norm", f"{LAYER_NORM_FORMULA} * w"),
+    ("layer norm", LAYER_NORM_FORMULA),
     ("rms norm", "x / sqrt(mean(x ** 2) + eps) * w"),
 )
 FUNCTIONS = ("erf", "exp", "largest", "sigmoid", "tanh", "total")
@@ -211,7 +211,7 @@ def patterns(count: int) -> tuple[Pattern, ...]:
 
 def function(name: str, form: Form) -> Form:
     """Returns a function of a form."""
-    return named((name, form))
+    return base_form((name, form))
 
 
 def mean(form: Form, count: int) -> Form:
@@ -228,7 +228,7 @@ def _form(node: ast.expr, count: int) -> Form:
         case ast.Constant(value=int() | float() as value):
             return Form(float(value))
         case ast.Name(id=name):
-            return Form(CONSTANTS[name]) if name in CONSTANTS else named(name)
+            return Form(CONSTANTS[name]) if name in CONSTANTS else base_form(name)
         case ast.UnaryOp(op=ast.USub(), operand=inner):
             return _form(inner, count).scaled(-1.0)
         case ast.Call(func=ast.Name(id=name), args=[inner]):
@@ -237,11 +237,11 @@ def _form(node: ast.expr, count: int) -> Form:
                 return form**0.5
             return mean(form, count) if name == "mean" else function(name, form)
         case ast.BinOp(left=left, op=op, right=right):
-            return _joined(_form(left, count), op, _form(right, count))
+            return _combine_forms(_form(left, count), op, _form(right, count))
     raise AssertionError(ast.unparse(node))
 
 
-def _joined(one: Form, op: ast.operator, two: Form) -> Form:
+def _combine_forms(one: Form, op: ast.operator, two: Form) -> Form:
     match op:
         case ast.Add():
             return one + two
@@ -257,7 +257,14 @@ def _joined(one: Form, op: ast.operator, two: Form) -> Form:
 
 # --- Reads a part of torch's graph as a form of one array
 
-PASSED = ("_to_copy", "alias", "clone", "contiguous", "to", "type_as")  # give the same numbers
+IDENTITY_CALLS = (
+    "_to_copy",
+    "alias",
+    "clone",
+    "contiguous",
+    "to",
+    "type_as",
+)  # give the same numbers
 SPREAD = ("expand", "reshape", "unsqueeze", "view")  # of learned rows, to the rank of an array
 MAXIMA = ("amax", "max")
 
@@ -290,16 +297,16 @@ class GraphForm:
         """The count of numbers in each sum."""
         return prod(self.x.meta["val"].shape[i] for i in self.dims or ())
 
-    def of(self, node: Any) -> Form:
+    def form_of(self, node: Any) -> Form:
         """Returns the form of a node or a number; raises NoForm."""
         if node is self.x:
-            return named("x")
+            return base_form("x")
         if isinstance(node, int | float):
             return Form(float(node))
         if not isinstance(node, fx.Node) or node.op not in ("call_function", "placeholder"):
             raise NoForm
         if (row := self._row(node)) is not None:
-            return named(row)
+            return base_form(row)
         if node.op == "placeholder" or in_place(node):
             raise NoForm
         if node.target is operator.getitem:
@@ -335,7 +342,7 @@ class GraphForm:
         self.inner |= {node, source}
         return _largest(self, source)
 
-    def along(self, node: fx.Node, dims: Any, kept: bool) -> None:
+    def record_sum_dims(self, node: fx.Node, dims: Any, kept: bool) -> None:
         """Records the dimensions of a sum; raises NoForm if they are not those of the others."""
         source = node.args[0]
         rank = self.x.meta["val"].dim()
@@ -364,33 +371,35 @@ def _setting(node: fx.Node, place: int, name: str, usual: Any) -> Any:
 
 def _sum(form: GraphForm, node: fx.Node, sign: float = 1.0) -> Form:
     scale: Any = _setting(node, 2, "alpha", 1)
-    return form.of(node.args[0]) + form.of(node.args[1]).scaled(sign * scale)
+    return form.form_of(node.args[0]) + form.form_of(node.args[1]).scaled(sign * scale)
 
 
 def _quotient(form: GraphForm, node: fx.Node) -> Form:
     if node.kwargs.get("rounding_mode") is not None:
         raise NoForm
-    return form.of(node.args[0]) * form.of(node.args[1]) ** -1
+    return form.form_of(node.args[0]) * form.form_of(node.args[1]) ** -1
 
 
 def _power(form: GraphForm, node: fx.Node) -> Form:
     exponent = node.args[1]
     if not isinstance(exponent, int | float) or not isinstance(node.args[0], fx.Node):
         raise NoForm
-    return form.of(node.args[0]) ** float(exponent)
+    return form.form_of(node.args[0]) ** float(exponent)
 
 
-def _passed(form: GraphForm, node: fx.Node) -> Form:
+def _source_form(form: GraphForm, node: fx.Node) -> Form:
     """Returns the form of the same numbers, if both are real."""
     source = node.args[0]
     if not isinstance(source, fx.Node) or not (is_real(node) and is_real(source)):
         raise NoForm
-    return form.of(source)
+    return form.form_of(source)
 
 
 def _total(form: GraphForm, node: fx.Node) -> Form:
-    form.along(node, _setting(node, 1, "dim", None), bool(_setting(node, 2, "keepdim", False)))
-    return function("total", form.of(node.args[0]))
+    form.record_sum_dims(
+        node, _setting(node, 1, "dim", None), bool(_setting(node, 2, "keepdim", False))
+    )
+    return function("total", form.form_of(node.args[0]))
 
 
 def _mean(form: GraphForm, node: fx.Node) -> Form:
@@ -402,11 +411,11 @@ def _variance(form: GraphForm, node: fx.Node) -> Form:
     dims = _setting(node, 1, "dim", None)
     unbiased = _setting(node, 2, "unbiased", True)
     correction: Any = node.kwargs.get("correction", 1 if unbiased else 0)
-    form.along(node, dims, bool(_setting(node, 3, "keepdim", False)))
+    form.record_sum_dims(node, dims, bool(_setting(node, 3, "keepdim", False)))
     left = form.count - (1 if correction is None else float(correction))
     if left <= 0:
         raise NoForm
-    inner = form.of(node.args[0])
+    inner = form.form_of(node.args[0])
     centred = inner + mean(inner, form.count).scaled(-1.0)
     return function("total", centred**2).scaled(1 / left)
 
@@ -415,8 +424,8 @@ def _largest(form: GraphForm, node: fx.Node) -> Form:
     """Returns the largest number along the dimensions of the sums, or of the whole array."""
     if len(node.args) > 1:
         dims, kept = node.args[1], bool(_setting(node, 2, "keepdim", False))
-        form.along(node, dims, kept)
-    return function("largest", form.of(node.args[0]))
+        form.record_sum_dims(node, dims, kept)
+    return function("largest", form.form_of(node.args[0]))
 
 
 def _back(form: GraphForm, node: fx.Node) -> Form:
@@ -424,11 +433,11 @@ def _back(form: GraphForm, node: fx.Node) -> Form:
     source = node.args[0]
     if not isinstance(source, fx.Node) or name_of(source) not in ("mean", "sum", "var", "amax"):
         raise NoForm
-    return form.of(source)
+    return form.form_of(source)
 
 
-def _called(name: str, form: GraphForm, node: fx.Node) -> Form:
-    return function(name, form.of(node.args[0]))
+def _function_form(name: str, form: GraphForm, node: fx.Node) -> Form:
+    return function(name, form.form_of(node.args[0]))
 
 
 READERS: dict[str, Callable[[GraphForm, fx.Node], Form]] = {
@@ -437,20 +446,20 @@ READERS: dict[str, Callable[[GraphForm, fx.Node], Form]] = {
     "div": _quotient,
     "max": _largest,
     "mean": _mean,
-    "mul": lambda form, node: form.of(node.args[0]) * form.of(node.args[1]),
-    "neg": lambda form, node: form.of(node.args[0]).scaled(-1.0),
+    "mul": lambda form, node: form.form_of(node.args[0]) * form.form_of(node.args[1]),
+    "neg": lambda form, node: form.form_of(node.args[0]).scaled(-1.0),
     "pow": _power,
-    "reciprocal": lambda form, node: form.of(node.args[0]) ** -1,
-    "rsqrt": lambda form, node: form.of(node.args[0]) ** -0.5,
-    "rsub": lambda form, node: form.of(node.args[1]) + form.of(node.args[0]).scaled(-1.0),
-    "sqrt": lambda form, node: form.of(node.args[0]) ** 0.5,
-    "square": lambda form, node: form.of(node.args[0]) ** 2,
+    "reciprocal": lambda form, node: form.form_of(node.args[0]) ** -1,
+    "rsqrt": lambda form, node: form.form_of(node.args[0]) ** -0.5,
+    "rsub": lambda form, node: form.form_of(node.args[1]) + form.form_of(node.args[0]).scaled(-1.0),
+    "sqrt": lambda form, node: form.form_of(node.args[0]) ** 0.5,
+    "square": lambda form, node: form.form_of(node.args[0]) ** 2,
     "sub": lambda form, node: _sum(form, node, -1.0),
     "sum": _total,
     "unsqueeze": _back,
     "var": _variance,
-    **dict.fromkeys(PASSED, _passed),
-    **{name: partial(_called, name) for name in ("erf", "exp", "sigmoid", "tanh")},
+    **dict.fromkeys(IDENTITY_CALLS, _source_form),
+    **{name: partial(_function_form, name) for name in ("erf", "exp", "sigmoid", "tanh")},
 }
 
 
@@ -475,9 +484,9 @@ def learned_rows(names: Mapping[str, str], state: Mapping[str, Any]) -> dict[str
 # --- Finds the functions of torch that a graph writes out step by step
 
 ENDS = ("add", "div", "mul", "reciprocal")  # the last calls of all patterns
-FEW = 3  # of equal rows on which a function is tried
+MAX_TRIED_ROWS = 3  # of equal rows on which a function is tried
 LARGEST = 2**24  # numbers of them
-NEAR = 40  # calls before the last one that are looked at
+MAX_CALLS = 40  # calls before the last one that are looked at
 
 
 @dataclass(frozen=True, eq=False)
@@ -486,22 +495,22 @@ class Idiom:
 
     Args:
         name: The function, such as ``layer norm``.
-        last: The node that gives its result.
+        result_node: The node that gives its result.
         x: The node of its array.
         dims: The dimensions along which it sums, from the first.
         eps: The number that is added to a mean square; 0 of a function without one.
-        learned: The nodes of its factors ``w`` and sums ``b``.
+        parameter_nodes: The nodes of its factors ``w`` and sums ``b``.
         inner: The calls that it consists of, the last one included.
 
     Source: this project's own.
     """
 
     name: str
-    last: fx.Node
+    result_node: fx.Node
     x: fx.Node
     dims: tuple[int, ...]
     eps: float
-    learned: Mapping[str, fx.Node]
+    parameter_nodes: Mapping[str, fx.Node]
     inner: frozenset[fx.Node]
 
 
@@ -518,16 +527,16 @@ def idioms(program: ExportedProgram) -> dict[str, Idiom]:
     for node in reversed(list(program.graph.nodes)):
         if node in taken or name_of(node) not in ENDS or not is_real(node):
             continue
-        idiom = _at(node, learned)
+        idiom = _idiom_at(node, learned)
         if idiom is not None and not changed & {*idiom.inner, idiom.x}:
             found[node.name] = idiom
             taken |= idiom.inner
     return found
 
 
-def absorbed(found: Collection[Idiom]) -> set[fx.Node]:
+def inner_calls(found: Collection[Idiom]) -> set[fx.Node]:
     """Returns the calls that are parts of idioms, and that nothing else uses."""
-    last = {idiom.last for idiom in found}
+    last = {idiom.result_node for idiom in found}
     inner = {node for idiom in found for node in idiom.inner}
     gone: set[fx.Node] = {*last}
     nodes: list[fx.Node] = [*next(iter(last)).graph.nodes] if last else []
@@ -542,25 +551,25 @@ def _changes(node: fx.Node) -> bool:
     return node.op == "call_function" and in_place(node)
 
 
-def _at(last: fx.Node, learned: Mapping[str, Tensor]) -> Idiom | None:
+def _idiom_at(last: fx.Node, learned: Mapping[str, Tensor]) -> Idiom | None:
     """Returns the function of which a node gives the result."""
-    near = _near(last)
+    near = _nearby_nodes(last)
     if not any(name_of(node) in ANCHORS for node in near):
         return None
     shape = last.meta["val"].shape
     for x in reversed(near):
         if is_real(x) and x.meta["val"].shape == shape:
-            for idiom in _of(last, x, learned):
+            for idiom in _candidate_idioms(last, x, learned):
                 if agrees(idiom, learned):
                     return idiom
     return None
 
 
-def _near(last: fx.Node) -> list[fx.Node]:
+def _nearby_nodes(last: fx.Node) -> list[fx.Node]:
     """Returns the nodes before a call from which it may be computed, the nearest first."""
     found: dict[fx.Node, None] = {}
     waiting = [last]
-    while waiting and len(found) < NEAR:
+    while waiting and len(found) < MAX_CALLS:
         for node in inputs_of(waiting.pop(0)):
             if node not in found:
                 found[node] = None
@@ -568,11 +577,11 @@ def _near(last: fx.Node) -> list[fx.Node]:
     return [*found]
 
 
-def _of(last: fx.Node, x: fx.Node, learned: Mapping[str, Tensor]) -> Iterator[Idiom]:
+def _candidate_idioms(last: fx.Node, x: fx.Node, learned: Mapping[str, Tensor]) -> Iterator[Idiom]:
     """Yields the functions of ``x`` that a node may give."""
     read = GraphForm(x, learned)
     try:
-        form = read.of(last)
+        form = read.form_of(last)
     except (NoForm, ArithmeticError, ValueError):  # such as a part that is divided by 0
         return
     for pattern in patterns(read.count):
@@ -599,22 +608,22 @@ def agrees(idiom: Idiom, learned: Mapping[str, Tensor]) -> bool:
         return torch.randn([*shape], generator=random)
 
     shape = enumerate(idiom.x.meta["val"].shape)
-    few = [n if i in idiom.dims else min(n, FEW) for i, n in shape]  # rows are all alike
+    few = [n if i in idiom.dims else min(n, MAX_TRIED_ROWS) for i, n in shape]  # rows are all alike
     if prod(few) > LARGEST:
         return False
-    rows = idiom.learned.values()
+    rows = idiom.parameter_nodes.values()
     values = {idiom.x: drawn(few)} | {row: drawn(row.meta["val"].shape) for row in rows}
     expected = torch_result(
-        idiom, values[idiom.x], {name: values[node] for name, node in idiom.learned.items()}
+        idiom, values[idiom.x], {name: values[node] for name, node in idiom.parameter_nodes.items()}
     )
-    for node in idiom.last.graph.nodes:
+    for node in idiom.result_node.graph.nodes:
         if node in idiom.inner:
-            if name_of(node) in PASSED:  # whose rounding is no part of a function
+            if name_of(node) in IDENTITY_CALLS:  # whose rounding is no part of a function
                 values[node] = values[node.all_input_nodes[0]]
                 continue
             args, named = fx.node.map_arg((node.args, node.kwargs), values.__getitem__)
             values[node] = node.target(*args, **{**named})
-    return torch.allclose(values[idiom.last], expected, rtol=1e-4, atol=1e-5)
+    return torch.allclose(values[idiom.result_node], expected, rtol=1e-4, atol=1e-5)
 
 
 def torch_result(idiom: Idiom, x: Tensor, learned: Mapping[str, Tensor]) -> Tensor:
@@ -674,7 +683,9 @@ def _norm(
     others = [i for i in range(len(x.dims)) if i not in idiom.dims]
     order = [*others, *idiom.dims]
     shape = [x.shape[i] for i in idiom.dims]
-    rows = (env[idiom.learned[name]] for name in ("w", "b") if name in idiom.learned)
+    rows = (
+        env[idiom.parameter_nodes[name]] for name in ("w", "b") if name in idiom.parameter_nodes
+    )
     turned = ImportedValue(tuple(x.dims[i] for i in order), x.slot)
     found = norm(g, turned, shape, *(_row(row, shape) for row in rows), eps=idiom.eps)
     back = [order.index(i) for i in range(len(order))]

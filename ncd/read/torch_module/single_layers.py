@@ -9,8 +9,8 @@ from torch import fx
 from torch.export import ExportedProgram
 
 from ncd.read.torch_module.graph_calls import module_path
-from ncd.read.torch_module.idioms import PASSED, Idiom, absorbed, name_of
-from ncd.read.torch_module.torch_export import ignored
+from ncd.read.torch_module.idioms import IDENTITY_CALLS, Idiom, inner_calls, name_of
+from ncd.read.torch_module.torch_export import is_ignored
 
 ONE_SIGN = (
     *("batch_norm", "gelu", "group_norm", "layer_norm", "relu", "rms_norm"),
@@ -28,7 +28,7 @@ def single_layers(
         idioms: The functions that it writes out, by their last nodes.
         prefix: The beginning of all names of modules.
     """
-    gone = absorbed(idioms.values())
+    gone = inner_calls(idioms.values())
     calls: dict[str, list[fx.Node]] = {}
     for node in program.graph.nodes:
         if node.op != "call_function" or node in gone or _is_quiet(node):
@@ -44,4 +44,4 @@ def single_layers(
 
 def _is_quiet(node: fx.Node) -> bool:
     """Returns whether a call computes nothing."""
-    return ignored(node) or node.target is operator.getitem or name_of(node) in PASSED
+    return is_ignored(node) or node.target is operator.getitem or name_of(node) in IDENTITY_CALLS

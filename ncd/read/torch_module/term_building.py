@@ -25,9 +25,9 @@ from ncd.read.torch_calls.import_recorder import (
     ImportedConstant,
     ImportStep,
     Path,
-    Refused,
+    RejectedSteps,
     identifier,
-    reordered,
+    reordering_op,
 )
 from ncd.read.torch_module.axis_names import AxisNames, PartOfGroup
 from ncd.read.torch_module.graph_calls import fact
@@ -50,17 +50,19 @@ class ModuleStep(AppliedTerm):
     weights: tuple[ImportedConstant, ...] = ()
 
     @property
-    def unordered(self) -> bool:
+    def is_commutative(self) -> bool:
         """Whether the order of its arrays does not matter, as of a sum."""
         return isinstance(self.term, Add)
 
     @property
-    def learned(self) -> bool:
+    def has_weights(self) -> bool:
         """Whether it has weights, which are in the order of the ops."""
         return bool(self.weights)
 
 
-def assembled(items: Sequence[ModuleStep], inputs: Slots, outputs: Slots, arrays: Arrays) -> Then:
+def assemble_term(
+    items: Sequence[ModuleStep], inputs: Slots, outputs: Slots, arrays: Arrays
+) -> Then:
     """Returns the term of all steps, in blocks for the modules."""
     return wire_together(
         _blocks(delay_constants(drop_dead_steps(items, outputs)), "", outputs, arrays),
@@ -151,7 +153,7 @@ def _blocks(
             block = _block(run, path, kind, base, before, needed, arrays)
             found.append(block)
         at = end
-    return _repeated(_unique(found), outputs, arrays)
+    return _with_repetitions(_unique(found), outputs, arrays)
 
 
 def _block(
@@ -208,7 +210,9 @@ def _unique(items: Sequence[ModuleStep]) -> list[ModuleStep]:
 # repetitions --------------------------------------------------------------------------------------
 
 
-def _repeated(items: Sequence[ModuleStep], outputs: Slots, arrays: Arrays) -> list[ModuleStep]:
+def _with_repetitions(
+    items: Sequence[ModuleStep], outputs: Slots, arrays: Arrays
+) -> list[ModuleStep]:
     """Returns the items with equal neighbours, such as the layers of a model, as repetitions.
 
     Layers that alternate, such as those of Gemma 2, are repeated in groups.
@@ -224,7 +228,7 @@ def _repeated(items: Sequence[ModuleStep], outputs: Slots, arrays: Arrays) -> li
             found += items[at:end]
         else:
             parts = range(at, end, n)
-            found.append(_repetition([_joined(items[i : i + n], arrays) for i in parts]))
+            found.append(_repetition([_layer_group(items[i : i + n], arrays) for i in parts]))
         at = end
     return found
 
@@ -240,7 +244,7 @@ def _run(items: Sequence[ModuleStep], at: int, n: int) -> int:
     return (end - at) // n * n
 
 
-def _joined(items: Sequence[ModuleStep], arrays: Arrays) -> ModuleStep:
+def _layer_group(items: Sequence[ModuleStep], arrays: Arrays) -> ModuleStep:
     """Returns a group of layers as one block."""
     if len(items) == 1:
         return items[0]
@@ -294,7 +298,7 @@ def build_term(
     Raises Refused for steps that do not fit.
     """
     steps = walked.builder.steps
-    axes = AxisNames([slot.atoms for slot in walked.inputs.values()], steps, walked.called)
+    axes = AxisNames([slot.atoms for slot in walked.inputs.values()], steps, walked.caller_names)
     arrays: dict[ImportedArray, Array] = {}
     for slot in walked.inputs.values():
         bound = axes((slot.below,))[0] if slot.below is not None else None
@@ -308,7 +312,7 @@ def build_term(
     ready = delay_constants(drop_dead_steps(items, tuple(outputs)))
     weights = tuple(weight for item in ready for weight in item.weights)
     inputs = tuple(walked.inputs.values())
-    term = assembled(ready, inputs, tuple(outputs), arrays)
+    term = assemble_term(ready, inputs, tuple(outputs), arrays)
     return term, weights, origins(ready, term)
 
 
@@ -326,10 +330,10 @@ def _items(
             continue
         try:
             found.append(_item(step, axes, arrays))
-        except Refused as error:
+        except RejectedSteps as error:
             reasons |= error.reasons
     if reasons:
-        raise Refused(reasons)
+        raise RejectedSteps(reasons)
     return found
 
 
@@ -343,12 +347,12 @@ def _item(step: ImportStep, axes: AxisNames, arrays: dict[ImportedArray, Array])
         for slot, array in given_now.items():
             wanted = axes(_together(slot.atoms)).names
             if set(array.names) != set(wanted):
-                raise Refused({step.node: f"it gives ({array}), not ({' '.join(wanted)})"})
+                raise RejectedSteps({step.node: f"it gives ({array}), not ({' '.join(wanted)})"})
         arrays |= given_now
     except (NCDError, PartOfGroup) as error:
-        raise Refused({step.node: str(error)}) from None
+        raise RejectedSteps({step.node: str(error)}) from None
     except Exception as error:  # whatever an op raises for what nobody has thought of
-        raise Refused({step.node: f"it has no op here ({fact(error)})"}) from None
+        raise RejectedSteps({step.node: f"it has no op here ({fact(error)})"}) from None
     return ModuleStep(term, step.takes, step.gives, step.path, weights=step.weights, node=step.node)
 
 
@@ -368,6 +372,6 @@ def _in_order(
         wanted = array
     if wanted.names == array.names:
         return slot, []
-    ordered = slot.on(slot.atoms)
+    ordered = slot.with_atoms(slot.atoms)
     arrays[ordered] = wanted
-    return ordered, [ModuleStep(reordered(array, wanted), (slot,), (ordered,))]
+    return ordered, [ModuleStep(reordering_op(array, wanted), (slot,), (ordered,))]

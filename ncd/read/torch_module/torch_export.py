@@ -22,8 +22,8 @@ from ncd.read.torch_calls.import_recorder import ImportFailed
 
 # --- Finds calls that change a tensor in place, and tensors that share their numbers
 
-IGNORED = ("_assert", "sym_", "_guards_fn", "_set_grad_enabled", "profiler")
-TURNED = ("contiguous", "permute", "squeeze", "t", "transpose", "unsqueeze", "view")
+IGNORED_CALLS = ("_assert", "sym_", "_guards_fn", "_set_grad_enabled", "profiler")
+VIEW_CALLS = ("contiguous", "permute", "squeeze", "t", "transpose", "unsqueeze", "view")
 HANDED_ON = ("dropout", "feature_dropout")  # give their input itself, in evaluation mode
 
 
@@ -38,15 +38,15 @@ def counts_batches(node: Node) -> bool:
     return in_place(node) and "num_batches" in str(node.args[0])
 
 
-def ignored(node: Node) -> bool:
+def is_ignored(node: Node) -> bool:
     """Returns whether a call has no effect on the computed values."""
-    return counts_batches(node) or any(word in str(node.target) for word in IGNORED)
+    return counts_batches(node) or any(word in str(node.target) for word in IGNORED_CALLS)
 
 
 def uses(node: Node) -> int:
     """Returns how many calls use a tensor, including through views."""
-    users = [user for user in node.users if not ignored(user)]
-    return sum(uses(user) if _name(user) in TURNED else 1 for user in users)
+    users = [user for user in node.users if not is_ignored(user)]
+    return sum(uses(user) if _name(user) in VIEW_CALLS else 1 for user in users)
 
 
 def _name(node: Node) -> str:
@@ -145,24 +145,24 @@ def experts_as_lookup(module: nn.Module) -> Iterator[None]:
 
 
 @dataclass(frozen=True, eq=False)
-class Exported:
+class ExportedModule:
     """A module's graph, its inputs as a flat list, and the error with which it stopped.
 
-    ``traced`` is the module itself, or runs it up to the call that fails.
+    ``traced_module`` is the module itself, or runs it up to the call that fails.
     """
 
     program: ExportedProgram
     inputs: tuple[Any, ...]
     failure: str
     module: nn.Module
-    traced: nn.Module
+    traced_module: nn.Module
     args: tuple[Any, ...]
     named: Mapping[str, Any]
 
     @property
     def prefix(self) -> str:
         """The beginning of all names of modules and parameters."""
-        return "" if self.traced is self.module else "module."
+        return "" if self.traced_module is self.module else "module."
 
     @property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
@@ -181,16 +181,18 @@ class Exported:
         modes = {each: each.training for each in self.module.modules()}
         self.module.eval()
         try:
-            buffers = {name: x.clone() for name, x in self.traced.named_buffers()}
+            buffers = {name: x.clone() for name, x in self.traced_module.named_buffers()}
             args, named = tree_map_only(Tensor, Tensor.clone, (self.args, dict(self.named)))
-            found = functional_call(self.traced, buffers, args, named)
+            found = functional_call(self.traced_module, buffers, args, named)
         finally:
             for each, mode in modes.items():
                 each.training = mode
         return tuple(x for x in tree_leaves(found) if isinstance(x, Tensor))
 
 
-def export_module(module: nn.Module, args: tuple[Any, ...], named: Mapping[str, Any]) -> Exported:
+def export_module(
+    module: nn.Module, args: tuple[Any, ...], named: Mapping[str, Any]
+) -> ExportedModule:
     """Returns the functional graph of a module; raises ImportFailed if it cannot be exported."""
     formats = {name: x for name, x in named.items() if isinstance(x, FORMATS)}
     named = {name: x for name, x in named.items() if name not in formats}
@@ -207,7 +209,7 @@ def export_module(module: nn.Module, args: tuple[Any, ...], named: Mapping[str, 
             except Exception:
                 raise ImportFailed(failure, where=type(module).__name__) from None
             failure = _cut_off(program, partial.watch.failure or failure)
-    return Exported(program, inputs, failure, module, traced, args, named)
+    return ExportedModule(program, inputs, failure, module, traced, args, named)
 
 
 def _cut_off(program: ExportedProgram, failure: str) -> str:
@@ -232,7 +234,7 @@ def _in_place(module: nn.Module) -> Iterator[None]:
     """Lets parts of a module be moved to where they are, which a tracer of torch refuses."""
     parts = [part for part in module.modules() if "_apply" not in part.__dict__]
     for part in parts:
-        part.__dict__["_apply"] = partial(_moved, part)
+        part.__dict__["_apply"] = partial(_check_conversion, part)
     try:
         yield
     finally:
@@ -240,7 +242,9 @@ def _in_place(module: nn.Module) -> Iterator[None]:
             del part.__dict__["_apply"]
 
 
-def _moved(part: nn.Module, convert: Callable[[Tensor], Tensor], recurse: bool = True) -> nn.Module:
+def _check_conversion(
+    part: nn.Module, convert: Callable[[Tensor], Tensor], recurse: bool = True
+) -> nn.Module:
     """Returns the part; raises TypeError for a conversion that changes its tensors."""
     for name, x in (*part.named_parameters(), *part.named_buffers()):
         empty = torch.empty(0, dtype=x.dtype, device=x.device)

@@ -41,8 +41,8 @@ class Tower:
     ``eps`` is what its norms add.
     """
 
-    each: str
-    at: str
+    example: str
+    position: str
     key: str
     m: str
     h: str
@@ -54,7 +54,7 @@ class Tower:
     @property
     def array(self) -> str:
         """The axes of what its layers read."""
-        return f"{self.each} {self.at} {self.m}"
+        return f"{self.example} {self.position} {self.m}"
 
 
 QUICK_GELU = Map("() -> ()", "$1 * sigmoid(1.702 * $1)", "GELU")
@@ -262,8 +262,8 @@ def _sentences(layers: int, one: Tower, activation: Term, pointed: bool = True) 
 
 def placed(one: Tower) -> Term:
     """Returns an array with a learned vector added at each position."""
-    added = Map(f"{one.array}, {one.at} {one.m} -> {one.array}", "$1 + $2", "+ position")
-    return Id(one.array) @ Param(f"{one.at} {one.m}", "position_embedding") >> added
+    added = Map(f"{one.array}, {one.position} {one.m} -> {one.array}", "$1 + $2", "+ position")
+    return Id(one.array) @ Param(f"{one.position} {one.m}", "position_embedding") >> added
 
 
 def tower_layers(one: Tower, count: int, activation: Term) -> Term:
@@ -286,20 +286,24 @@ def tower_layers(one: Tower, count: int, activation: Term) -> Term:
 
 def _attention(one: Tower) -> Term:
     head = f"{one.h} {one.k}"
-    ask, answer = f"{one.at} {head}", f"{one.key} {head}"
-    key = Rename(f"{one.array} -> {one.each} {one.key} {one.m}")
+    ask, answer = f"{one.position} {head}", f"{one.key} {head}"
+    key = Rename(f"{one.array} -> {one.example} {one.key} {one.m}")
     body = Then(
         Linear(f"{one.m} -> {head}", "q", True)
         @ (key >> Linear(f"{one.m} -> {head}", "k", True))
         @ (key >> Linear(f"{one.m} -> {head}", "v", True)),
         Einsum(
-            f"{one.each} {ask}, {one.each} {answer} -> {one.each} {one.h} {one.at} {one.key}",
+            f"{one.example} {ask}, {one.example} {answer} -> {one.example} {one.h} "
+            f"{one.position} {one.key}",
             "scores",
         ),
         Scale(one.k),
-        *((CausalMask(f"{one.at} {one.key}"),) if one.causal else ()),
+        *((CausalMask(f"{one.position} {one.key}"),) if one.causal else ()),
         Softmax(one.key),
-        Einsum(f"{one.each} {one.h} {one.at} {one.key}, {one.each} {answer} -> {one.each} {ask}"),
+        Einsum(
+            f"{one.example} {one.h} {one.position} {one.key}, {one.example} {answer} -> "
+            f"{one.example} {ask}"
+        ),
         Linear(f"{head} -> {one.m}", "out", True),
     )
     copied = Wire(f"{one.array} -> {one.array}, {one.array}, {one.array}")
@@ -360,5 +364,5 @@ CLIP = Entry(
     notes={
         "similarity": "A score for each pair; in training those on the diagonal belong together."
     },
-    renamed={"n": "q", "p": "x"},
+    renamed_axes={"n": "q", "p": "x"},
 )

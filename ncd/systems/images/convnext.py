@@ -66,7 +66,7 @@ class ConvNextStyle:
     """The pixels along a window, and the choices of a block."""
 
     kernel: int
-    shared: bool
+    response_norm: bool
     activation: Term
 
 
@@ -102,12 +102,12 @@ def _block(c: str, d: str, x: str, channels: int, style: ConvNextStyle) -> Term:
     bottleneck = (
         Linear(f"{c} -> {d}", "pwconv1", True)
         >> style.activation
-        >> Then(Id(f"{d} {x}"), *((_by_share(d, x),) if style.shared else ()))
+        >> Then(Id(f"{d} {x}"), *((_by_share(d, x),) if style.response_norm else ()))
         >> Linear(f"{d} -> {c}", "pwconv2", True)
     )
     scaled = (
         Id(array)
-        if style.shared
+        if style.response_norm
         else Id(array) @ Param(c, "layer_scale", "1e-6") >> Einsum(f"{array}, {c} -> {array}")
     )
     part = (
@@ -173,5 +173,5 @@ CONVNEXT = Entry(
         "dwconv": "Each channel is convolved by itself, in a wide window.",
         "pwconv1": "Four times wider inside, where a residual block is four times narrower.",
     },
-    renamed={"c": "o"},
+    renamed_axes={"c": "o"},
 )

@@ -96,7 +96,7 @@ def _dit(n: int, x: int, s: int) -> Term:
         patches = _patches(x, s)(picture)
         known = Add()(_time()(step), _kind()(kind))
         patches, known = Repeat((_layer(),) * n, "blocks")(patches, known)
-        return _last()(patches, known)
+        return _final_layer()(patches, known)
 
     network.__annotations__ |= {"picture": "c u", "step": "()#T", "kind": "()#v"}
     return define(network)
@@ -172,7 +172,7 @@ def _gate(place: int) -> Term:
     return Block(Id("t m, t m") @ Index("j m", j=place) >> added, "Gate", "folded")
 
 
-def _last() -> Term:
+def _final_layer() -> Term:
     """Returns the places of each patch, put together as a picture."""
     set_by = Elementwise("silu") >> Linear("m -> i m", MODULATION, True)
     joined = (
@@ -224,5 +224,5 @@ DIT = Entry(
         Preset("dit-xl-8", _sizes(28, 16, 72, 4, 8), _PEEBLES, "DiT-XL/8"),
     ),
     notes={MODULATION: "The time step and the class set a shift, a scale and a gate, twice."},
-    renamed={"p": "x"},
+    renamed_axes={"p": "x"},
 )

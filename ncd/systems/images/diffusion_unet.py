@@ -34,8 +34,8 @@ from ncd.ops import (
 from ncd.systems.catalogue_entry import Entry, Knob, Preset
 
 EPS = 1e-6
-FIRST = "f < n_f / 2"
-PLACE = f"where({FIRST}, f, f - n_f / 2)"  # of a sine or of its cosine
+FIRST_HALF = "f < n_f / 2"
+PLACE = f"where({FIRST_HALF}, f, f - n_f / 2)"  # of a sine or of its cosine
 ANGLE = f"$1 / 10000 ** ({PLACE} / max(n_f // 2 - 1, 1))"
 
 
@@ -95,16 +95,16 @@ def _diffusion_unet(depth: int, n: int, g: int) -> Term:
 
     def network(x: Any, t: Any) -> Any:
         time = _time()(t)
-        last, *saved = _down(depth, n, g)(x, time)
+        last, *saved = _down_levels(depth, n, g)(x, time)
         h = _middle(depth, g)(last, time)
-        up = _up([array.axes.spec for array in (h, last, *saved, time)], depth, n, g)
-        return _last(g)(up(h, last, *saved, time))
+        up = _up_levels([array.axes.spec for array in (h, last, *saved, time)], depth, n, g)
+        return _output_layers(g)(up(h, last, *saved, time))
 
     network.__annotations__ |= {"x": "o x_1", "t": "()#T"}  # axes, as ``define`` reads them
     return define(network)
 
 
-def _down(depth: int, n: int, g: int) -> Term:
+def _down_levels(depth: int, n: int, g: int) -> Term:
     """Returns the levels on the way down, which give all that is saved there, the last first."""
 
     def down(x: Any, time: Any) -> Any:
@@ -128,7 +128,7 @@ def _middle(depth: int, g: int) -> Term:
     return Block(body, "Middle", "linear")
 
 
-def _up(axes: Sequence[str], depth: int, n: int, g: int) -> Term:
+def _up_levels(axes: Sequence[str], depth: int, n: int, g: int) -> Term:
     """Returns the levels on the way up; each block takes what was saved last."""
 
     def up(h: Any, *others: Any) -> Any:
@@ -156,7 +156,7 @@ def _channels(array: Any) -> str:
 
 def _time() -> Term:
     """Returns the embedding of a step, as sines and cosines and two learned maps."""
-    waves = Map("()#T -> f", f"where({FIRST}, sin({ANGLE}), cos({ANGLE}))", "sines")
+    waves = Map("()#T -> f", f"where({FIRST_HALF}, sin({ANGLE}), cos({ANGLE}))", "sines")
     maps = (
         Linear("f -> m", "time_1", True) >> Elementwise("silu") >> Linear("m -> m", "time_2", True)
     )
@@ -227,7 +227,7 @@ def _larger(i: int) -> Term:
     return Block(doubled, "Upsample", "folded", f"larger_{i}")
 
 
-def _last(g: int) -> Term:
+def _output_layers(g: int) -> Term:
     return (
         GroupNorm("c x_1", "norm_out", g, EPS)
         >> Elementwise("silu")

@@ -25,10 +25,10 @@ def residual_block(b: int = 3, n0: int = 16, n1: int = 64, x: int = 16, s: int =
 
 @lru_cache
 def _block(s: int) -> Term:
-    return Id("b n_0 x") >> first("n_0", "n_1", "n_b", "x", "x" if s == 1 else "x/s", s)
+    return Id("b n_0 x") >> first_block("n_0", "n_1", "n_b", "x", "x" if s == 1 else "x/s", s)
 
 
-def first(old: str, new: str, narrow: str, x: str, small: str, s: int) -> Term:
+def first_block(old: str, new: str, narrow: str, x: str, small: str, s: int) -> Term:
     """Returns a block from ``old`` to ``new`` channels, and from sides ``x`` to ``small``.
 
     Both paths begin behind the activation.
@@ -42,7 +42,7 @@ def first(old: str, new: str, narrow: str, x: str, small: str, s: int) -> Term:
     )
 
 
-def again(n: str, narrow: str, x: str) -> Term:
+def residual_component(n: str, narrow: str, x: str) -> Term:
     """Returns a residual component that keeps channels and positions."""
     narrowed = norm_activate(n, "norm_0") >> Conv(f"{n} {x} -> {narrow} {x}", "conv_1")
     array = f"b {n} {x}"
@@ -189,9 +189,9 @@ def _resnet(n: int, s: int, last: int, channels: str) -> Term:
 def _stage(i: int, s: int, n: int, x: str, small: str) -> Block:
     """The figure's Block (s, N): to n_{i+1} channels, then N - 1 components that keep them."""
     old, new, narrow = f"n_{i}", f"n_{i + 1}", f"n_b{i + 1}"
-    body = first(old, new, narrow, x, small, s)
+    body = first_block(old, new, narrow, x, small, s)
     if n > 1:
-        body >>= Repeat((again(new, narrow, small),) * (n - 1), "components")
+        body >>= Repeat((residual_component(new, narrow, small),) * (n - 1), "components")
     return Block(body, f"Block $({s}, N)$", "folded", f"block_{i}")
 
 

@@ -9,19 +9,7 @@ from ncd.language.axes import AxisSize, seq, space
 from ncd.language.blocks import Block
 from ncd.language.terms import Id, Term, Then
 from ncd.language.wire import Wire
-from ncd.ops import (
-    Add,
-    Conv,
-    Einsum,
-    Group,
-    Index,
-    LayerNorm,
-    Linear,
-    Map,
-    Param,
-    Scale,
-    Softmax,
-)
+from ncd.ops import Add, Conv, Einsum, Group, Index, LayerNorm, Linear, Map, Param, Scale, Softmax
 from ncd.systems.images.contrastive_model import Tower, placed, tower_layers, unit_length
 from ncd.systems.language_models.model_parts import tanh_gelu
 

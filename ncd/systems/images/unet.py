@@ -31,7 +31,7 @@ def unet(depth: int = 4, c: int = 4, x: int = 32, y: int = 3, skips: int = 0) ->
         channels |= {f"s_{i}": c * 2 ** (i - 1) for i in levels}
     sizes = Axes(c_0=1, y=y, x_1=space(x, x), **channels)
     try:
-        return sizes(_level_by_level(depth) if skips else _repeated(depth))
+        return sizes(_level_by_level(depth) if skips else _with_repetitions(depth))
     except NCDError as error:
         raise _plainer(error, x, depth, skips) from error
 
@@ -56,7 +56,7 @@ def _plainer(error: NCDError, x: int, depth: int, skips: int) -> NCDError:
 
 
 @lru_cache
-def _repeated(depth: int) -> Term:
+def _with_repetitions(depth: int) -> Term:
     """Returns the network as the figure's two repetitions, with axes named by the counter λ."""
     top, below = depth, depth + 1
     saved = ", ".join(f"q_{i} u_{i}" for i in range(depth, 1, -1))
@@ -74,11 +74,11 @@ def _repeated(depth: int) -> Term:
 def _level_by_level(depth: int) -> Term:
     """Returns the network without repetitions, every level as a block with its own axes."""
     downs = [
-        _down(f"c_{i - 1}", f"c_{i}", f"x_{i}", f"x_{i + 1}", f"down_{i}")
+        _down_level(f"c_{i - 1}", f"c_{i}", f"x_{i}", f"x_{i + 1}", f"down_{i}")
         for i in range(1, depth + 1)
     ]
     ups = [
-        _up(
+        _up_level(
             Id(f"c_{i} x_{i}, c_{i} x_{i}"),
             f"c_{i}",
             f"2c_{i}",
@@ -115,7 +115,7 @@ def _double(old: str, new: str, x: str, name: str) -> Term:
     )
 
 
-def _down(old: str, new: str, x: str, half: str, name: str = "") -> Term:
+def _down_level(old: str, new: str, x: str, half: str, name: str = "") -> Term:
     """Returns a level of the way down, which saves its array."""
     return Block(
         _double(old, new, x, "conv")
@@ -127,7 +127,9 @@ def _down(old: str, new: str, x: str, half: str, name: str = "") -> Term:
     )
 
 
-def _up(before: Term, new: str, twice: str, less: str, x: str, double: str, name: str = "") -> Term:
+def _up_level(
+    before: Term, new: str, twice: str, less: str, x: str, double: str, name: str = ""
+) -> Term:
     """Returns a level of the way up; ``before`` renames the array below and the loaded one."""
     return Block(
         before
@@ -143,7 +145,7 @@ def _up(before: Term, new: str, twice: str, less: str, x: str, double: str, name
 def _down_by_counter(i: int) -> Term:
     old, new, x, half = f'p_{i}"c_{{λ-1}}"', f'q_{i}"c_λ"', f'u_{i}"x_λ"', f'v_{i}"x_{{λ+1}}"'
     before = f"q_{i - 1} v_{i - 1}" if i > 1 else "c_0 x_1"
-    return Rename(f"{before} -> {old} {x}") >> _down(old, new, x, half)
+    return Rename(f"{before} -> {old} {x}") >> _down_level(old, new, x, half)
 
 
 def _up_by_counter(i: int, depth: int) -> Term:
@@ -152,7 +154,7 @@ def _up_by_counter(i: int, depth: int) -> Term:
     x, double = f'w_{i}"x_{{{n}-λ}}"', f'z_{i}"x_{{{depth}-λ}}"'
     before = f"s_{i + 1} z_{i + 1}" if i < depth else f"c_{depth} x_{depth}"
     renamed = Rename(f"{before} -> {new} {x}") @ Rename(f"q_{i} u_{i} -> {new} {x}")
-    return _up(renamed, new, twice, less, x, double)
+    return _up_level(renamed, new, twice, less, x, double)
 
 
 def _notes(skips: int, **sizes: int) -> dict[str, str]:

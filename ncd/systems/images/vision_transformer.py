@@ -131,7 +131,7 @@ def _sizes(n: int, x: int, s: int, h: int, d: int, k: int = 64) -> dict[str, int
     return {"n": n, "x": x, "s": s, "c": 3, "h": h, "k": k, "d": d, "v": 1000}
 
 
-_PUBLISHED = 'Dosovitskiy et al. 2021, "An Image is Worth 16x16 Words", table 1'
+_PRESET_SOURCE = 'Dosovitskiy et al. 2021, "An Image is Worth 16x16 Words", table 1'
 
 VIT = Entry(
     name="vit",
@@ -152,10 +152,10 @@ VIT = Entry(
     type="c u -> v",
     width=900,
     presets=(
-        Preset("vit-b-16", _sizes(12, 14, 16, 12, 3072), _PUBLISHED, "ViT-B/16"),
-        Preset("vit-b-32", _sizes(12, 7, 32, 12, 3072), _PUBLISHED, "ViT-B/32"),
-        Preset("vit-l-16", _sizes(24, 14, 16, 16, 4096), _PUBLISHED, "ViT-L/16"),
-        Preset("vit-h-14", _sizes(32, 16, 14, 16, 5120, 80), _PUBLISHED, "ViT-H/14"),
+        Preset("vit-b-16", _sizes(12, 14, 16, 12, 3072), _PRESET_SOURCE, "ViT-B/16"),
+        Preset("vit-b-32", _sizes(12, 7, 32, 12, 3072), _PRESET_SOURCE, "ViT-B/32"),
+        Preset("vit-l-16", _sizes(24, 14, 16, 16, 4096), _PRESET_SOURCE, "ViT-L/16"),
+        Preset("vit-h-14", _sizes(32, 16, 14, 16, 5120, 80), _PRESET_SOURCE, "ViT-H/14"),
     ),
-    renamed={"n": "q", "p": "x"},
+    renamed_axes={"n": "q", "p": "x"},
 )

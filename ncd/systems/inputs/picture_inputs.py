@@ -21,7 +21,7 @@ import torch
 from PIL import Image, ImageDraw, ImageOps
 from torch import Tensor
 
-from ncd.installation import bundled
+from ncd.installation import package_path
 from ncd.language.axes import Array
 from ncd.language.terms import Term
 from ncd.run.seeding import example_inputs, generator
@@ -30,10 +30,10 @@ from ncd.systems.training.labelled_images import shapes
 # --- Drawings as text short enough for a link, and as pictures
 
 SIDE = 256  # grid points across and down
-MOST = 4000  # characters of a drawing
+MAX_DRAWING_CHARACTERS = 4000  # characters of a drawing
 PEN = 0.13  # thickness of a line, as a share of the side
 MARGIN = 0.04  # around a drawing that fills the picture
-FINE = 8  # oversampling factor
+OVERSAMPLING = 8  # oversampling factor
 STROKE = re.compile(r"(?:[0-9a-f]{4})+")
 
 Points = list[tuple[float, float]]
@@ -45,7 +45,7 @@ def valid(text: object) -> str:
     >>> valid("4020c020.80208ff0"), valid("4020<script>"), valid(None), len(valid("4020" * 9000))
     ('4020c020.80208ff0', '', '', 4000)
     """
-    strokes = text[:MOST].split(".") if isinstance(text, str) else []
+    strokes = text[:MAX_DRAWING_CHARACTERS].split(".") if isinstance(text, str) else []
     return ".".join(takewhile(STROKE.fullmatch, strokes))
 
 
@@ -95,7 +95,7 @@ def centred(strokes: list[Points]) -> list[Points]:
 
 def picture(strokes: list[Points], height: int, width: int) -> Image.Image:
     """Returns the strokes as a picture, white on black."""
-    wide, high = FINE * width, FINE * height
+    wide, high = OVERSAMPLING * width, OVERSAMPLING * height
     image = Image.new("L", (wide, high))
     pen, paint = PEN * min(wide, high), ImageDraw.Draw(image)
     for stroke in strokes:
@@ -108,7 +108,7 @@ def picture(strokes: list[Points], height: int, width: int) -> Image.Image:
 
 # --- Pictures as inputs: our samples, uploads, and drawings
 
-FOLDER = bundled("assets", "pictures")
+FOLDER = package_path("assets", "pictures")
 MADE_UP = "made-up shapes"
 SCENES = ("boat", "balloons", "cat")
 SIX = (*SCENES, "house", "fish", "night")
@@ -119,7 +119,7 @@ MEGABYTES, MEGAPIXELS = 10, 30  # limits of an uploaded file
 BAND = 64  # rows of the small picture that are converted at a time
 DIGIT = 64  # pixels along a side, up to which a picture to classify is a digit
 DISTINCT = 64  # different images in a batch; later ones repeat
-KEPT = 512  # largest side of a stored upload, in pixels
+MAX_UPLOAD_SIDE = 512  # largest side of a stored upload, in pixels
 _DECODING = Lock()  # one at a time: each may need 150 MB
 
 
@@ -177,15 +177,15 @@ class InputPicture:
 
     def _image(self, height: int, width: int, fit: bool) -> Image.Image:
         if isinstance(self.data, bytes):
-            return _sized(Image.open(BytesIO(self.data)), height, width)
+            return _fit_image(Image.open(BytesIO(self.data)), height, width)
         if self.kind == "sample" and self.data in SIX:
-            return _sized(_scene(self.data), height, width)
+            return _fit_image(_scene(self.data), height, width)
         text = _digits()[DIGITS.index(self.data)] if self.kind == "sample" else self.data
         lines = parse(text)
         return picture(centred(lines) if fit else lines, height, width)
 
 
-def _sized(image: Image.Image, height: int, width: int) -> Image.Image:
+def _fit_image(image: Image.Image, height: int, width: int) -> Image.Image:
     """Returns the centre of an image, scaled to a size."""
     return ImageOps.fit(image.convert("RGB"), (width, height), Image.Resampling.BICUBIC)
 
@@ -211,8 +211,8 @@ def drawing(text: str) -> InputPicture:
     return InputPicture("a drawing", "drawing", valid(text))
 
 
-def uploaded(data: bytes) -> InputPicture:
-    """Returns the picture in a file, upright and scaled down to ``KEPT`` pixels.
+def read_upload(data: bytes) -> InputPicture:
+    """Returns the picture in a file, upright and scaled down to ``MAX_UPLOAD_SIDE`` pixels.
 
     Raises UnreadableError if it is no picture, or too large.
     """
@@ -222,9 +222,9 @@ def uploaded(data: bytes) -> InputPicture:
         with _DECODING, Image.open(BytesIO(data), formats=FORMATS) as image:
             if image.width * image.height > MEGAPIXELS * 10**6:
                 raise UnreadableError(f"The picture has more than {MEGAPIXELS} million pixels.")
-            image.draft("RGB", (2 * KEPT, 2 * KEPT))
+            image.draft("RGB", (2 * MAX_UPLOAD_SIDE, 2 * MAX_UPLOAD_SIDE))
             upright = ImageOps.exif_transpose(_reduced(image))
-            upright.thumbnail((KEPT, KEPT))
+            upright.thumbnail((MAX_UPLOAD_SIDE, MAX_UPLOAD_SIDE))
     except UnreadableError:
         raise
     except (OSError, ValueError, SyntaxError, MemoryError, Image.DecompressionBombError):
@@ -240,7 +240,7 @@ def _reduced(image: Image.Image) -> Image.Image:
 
     It is made in bands of rows, since conversions take up to 20 bytes for each pixel.
     """
-    factor = max(1, min(image.size) // (2 * KEPT))
+    factor = max(1, min(image.size) // (2 * MAX_UPLOAD_SIDE))
     step = BAND * factor
     found = Image.new("RGB", (-(-image.width // factor), -(-image.height // factor)))
     found.info = image.info  # contains the orientation
@@ -272,10 +272,10 @@ def image_inputs(term: Term) -> tuple[Array, ...]:
     if is_plain_grey(term):
         return tuple(term.dom[:1])
     own = tuple(takewhile(_places, term.dom))
-    return own if all(map(_small, term.dom[len(own) :])) else ()
+    return own if all(map(_is_vector_or_words, term.dom[len(own) :])) else ()
 
 
-def _small(array: Array) -> bool:
+def _is_vector_or_words(array: Array) -> bool:
     """Returns whether an array is a vector, or holds the words of sentences."""
     if array.below is not None:
         return len(array) == 2
@@ -286,7 +286,7 @@ def is_plain_grey(term: Term) -> bool:
     """Returns whether the input is one grey picture without a channel axis, ``x̄ ȳ``."""
     array, *more = term.dom or (Array(),)
     plain = len(array) == 2 and all(a.sequence and not a.spatial for a in array)
-    return plain and all(map(_small, more))
+    return plain and all(map(_is_vector_or_words, more))
 
 
 def classifies(term: Term) -> bool:

@@ -22,7 +22,7 @@ from ncd.words import listed
 # --- The inputs of a run: random arrays from the seed, words, symbols, or pictures
 
 RANDOM = "random arrays"
-LONG = 20  # characters of a word that are shown
+MAX_WORD_CHARACTERS = 20  # characters of a word that are shown
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,10 @@ class InputSpec:
         ('aaaaaaaaaaaaaaaaaaa…',)
         """
         words = self.words.get(axis, ())
-        return tuple(w if len(w) <= LONG else f"{w[: LONG - 1]}…" for w in words)
+        return tuple(
+            w if len(w) <= MAX_WORD_CHARACTERS else f"{w[: MAX_WORD_CHARACTERS - 1]}…"
+            for w in words
+        )
 
     def fitting(self, term: Term) -> InputSpec:
         """Returns these inputs if the term takes such ones, else random arrays.
@@ -152,7 +155,7 @@ def sequences(term: Term) -> list[str]:
 
 # --- A sentence that says where the numbers of a run come from
 
-UNTRAINED = "Untrained weights"
+UNTRAINED_TEXT = "Untrained weights"
 
 
 def origin(feed: InputSpec, trained: str, learns: bool, seed: int) -> str:
@@ -171,9 +174,9 @@ def origin(feed: InputSpec, trained: str, learns: bool, seed: int) -> str:
         random = f", {seeded}; nothing is learned here" if feed.is_random else ""
         return f"{given[:1].upper()}{given[1:]}{random}."
     if feed.is_random:
-        weights = f"Weights {trained}, and" if trained else f"{UNTRAINED} and"
+        weights = f"Weights {trained}, and" if trained else f"{UNTRAINED_TEXT} and"
         return f"{weights} {given}, {seeded}."
-    weights = f"Weights {trained}" if trained else f"{UNTRAINED} {seeded}"
+    weights = f"Weights {trained}" if trained else f"{UNTRAINED_TEXT} {seeded}"
     return f"{weights}, and {given}."
 
 

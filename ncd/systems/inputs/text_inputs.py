@@ -17,7 +17,17 @@ from ncd.systems.training.sequence_data import END, NUMBER, PROOFREADER_WORDS, S
 # --- Sentences as inputs: words as tokens, one vector for each distinct word
 
 # Scripts written without spaces, where a letter is the nearest thing to a word.
-UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN", "YI ")
+UNSPACED_SCRIPTS = (
+    "CJK",
+    "HIRAGANA",
+    "KATAKANA",
+    "THAI",
+    "LAO",
+    "KHMER",
+    "MYANMAR",
+    "TIBETAN",
+    "YI ",
+)
 JOINER, APOSTROPHES = "\u200d", "'’"
 SKIN_TONES = range(0x1F3FB, 0x1F400)
 
@@ -57,7 +67,7 @@ def _kind(char: str) -> str:
     if category[0] == "M" or category == "Cf" or ord(char) in SKIN_TONES:
         return "mark"
     if category[0] in "LN" or char == "_":
-        unspaced = ord(char) > 0xE00 and unicodedata.name(char, "").startswith(UNSPACED)
+        unspaced = ord(char) > 0xE00 and unicodedata.name(char, "").startswith(UNSPACED_SCRIPTS)
         return "sign" if unspaced else "letter"
     return "sign"
 
@@ -93,27 +103,27 @@ def sinusoids(length: int, features: int) -> Tensor:
 # --- Sequences of symbols as inputs: read from a text, or an example of the task from the seed
 
 LONGEST_SEQUENCE = 20  # letters of a word in a message
-FEW = 26  # symbols that a message lists
-FILLED = "·"  # shown for places without a typed symbol
+MAX_LISTED_SYMBOLS = 26  # symbols that a message lists
+BLANK_SYMBOL = "·"  # shown for places without a typed symbol
 
 
 @dataclass(frozen=True)
 class SymbolInput:
     """A sequence of a task: the numbers of all symbols, and how many of them were typed.
 
-    ``wrong`` says why a typed text is not a sequence; the numbers are then an example.
+    ``error_text`` says why a typed text is not a sequence; the numbers are then an example.
     """
 
     symbols: tuple[str, ...]
     numbers: tuple[int, ...]
     length: int
-    wrong: str = ""
+    error_text: str = ""
 
     @property
     def words(self) -> tuple[str, ...]:
         """The symbol at each place."""
         typed = (symbol(self.symbols, number) for number in self.numbers[: self.length])
-        return (*typed, *(FILLED for _ in self.numbers[self.length :]))
+        return (*typed, *(BLANK_SYMBOL for _ in self.numbers[self.length :]))
 
 
 def symbol(symbols: tuple[str, ...], number: int) -> str:
@@ -146,7 +156,7 @@ def parse(name: str, t: int, v: int, seed: int, turn: str = "", text: str = "") 
     wrong = ""
     for line in (text, "" if turn else task.sample):
         typed = known_words(line, symbols) if words else [c for c in line if c not in " ,\n\t"]
-        fault = _wrong(typed, symbols, t, task.causal or words) if typed else ""
+        fault = _fault_sentence(typed, symbols, t, task.causal or words) if typed else ""
         if typed and not fault:
             numbers = [symbols.index(letter) for letter in typed]
             filled = (*numbers, *[0] * (t - len(numbers)))
@@ -169,13 +179,13 @@ def known_words(text: str, symbols: Sequence[str]) -> list[str]:
     return [word if word in symbols else known.get(word.lower(), word) for word in found]
 
 
-def _wrong(typed: list[str], symbols: tuple[str, ...], t: int, shorter: bool) -> str:
+def _fault_sentence(typed: list[str], symbols: tuple[str, ...], t: int, shorter: bool) -> str:
     """Returns a sentence that says why the symbols are not a valid sequence."""
     for letter in typed:
         if letter not in symbols:
             few = f"symbols here: {' '.join(symbols)}"
             many = f"{len(symbols)} words here, which are listed beside the field"
-            known = few if len(symbols) <= FEW else many
+            known = few if len(symbols) <= MAX_LISTED_SYMBOLS else many
             return f"“{letter[:LONGEST_SEQUENCE]}” is none of the {known}."
     if shorter and len(typed) > t:
         return f"It takes {t} symbols at most, and these are {len(typed)}."
@@ -191,7 +201,7 @@ SAMPLE_SENTENCE = (
     "Anna Hill said , “ the keys by the door are old ” . Tom found the box because it fell ."
 )
 LONGEST_SENTENCE = 2000  # characters of a sentence that are read
-SHOWN = 20  # characters of an unknown word that are shown
+MAX_WORD_CHARACTERS = 20  # characters of an unknown word that are shown
 
 
 def read(text: str, axes: Sequence[str], settings: Mapping[str, int]) -> dict[str, tuple[str, ...]]:
@@ -221,7 +231,7 @@ def doubt(words: Sequence[str]) -> str:
     """
     strange = next((word for word in words if word not in NUMBER), "")
     if strange:
-        why = f"It does not know “{strange[:SHOWN]}”"
+        why = f"It does not know “{strange[:MAX_WORD_CHARACTERS]}”"
     elif words and not readable(torch.tensor([NUMBER[word] for word in words])).all():
         why = "The sentences it has learned are built otherwise"
     else:

@@ -24,26 +24,26 @@ class BartStyle:
 
     Args:
         activation: The function of the feed-forward.
-        before: Whether a norm stands before its part, and one behind the last layer.
+        pre_norm: Whether a norm stands before its part, and one behind the last layer.
         key_bias: Whether keys have a bias.
-        skipped: The positions that are skipped.
-        learned: Whether positions have learned vectors; else they are sines.
+        skipped_positions: The positions that are skipped.
+        has_position_table: Whether positions have learned vectors; else they are sines.
         slower: How many pairs of sines more the slowest one is counted with: 0, or 1 less.
         first_norm: Whether a norm follows the embeddings.
-        grown: Whether embeddings are multiplied by the root of their features.
+        scales_embeddings: Whether embeddings are multiplied by the root of their features.
 
     Source: Lewis et al. 2020, "BART"; Liu et al. 2020, "mBART"; Zhang et al. 2020, "PEGASUS";
     Junczys-Dowmunt et al. 2018, "Marian"; Fan et al. 2021, "M2M-100".
     """
 
     activation: Term = GELU
-    before: bool = False
+    pre_norm: bool = False
     key_bias: bool = True
-    skipped: int = 2
-    learned: bool = True
+    skipped_positions: int = 2
+    has_position_table: bool = True
     slower: int = 0
     first_norm: bool = True
-    grown: bool = False
+    scales_embeddings: bool = False
 
 
 def bart(
@@ -85,28 +85,28 @@ def bart(
     >>> ncd.cost(bart(**sizes, style=BartStyle())).parameters  # BART base
     139420416
     """
-    table = {"u": u} if style.learned else {}
+    table = {"u": u} if style.has_position_table else {}
     return Axes(s=seq(s), t=seq(t), m="h*k", h=h, k=k, d=d, e=e, v=v, **table)(_bart(n, l, style))
 
 
 @lru_cache(32)
 def _bart(encoders: int, decoders: int, style: BartStyle) -> Term:
-    reads = Then(*_placed("s", style), *encoder_layers(encoders, style))
-    writes = Then(*_placed("t", style, ", s m"), *decoder_layers(decoders, style))
+    reads = Then(*_embedding_steps("s", style), *encoder_layers(encoders, style))
+    writes = Then(*_embedding_steps("t", style, ", s m"), *decoder_layers(decoders, style))
     return two_texts(
         Block(reads, "Encoder", "neutral", "encoder"),
         Block(writes, "Decoder", "neutral", "decoder"),
     ) >> Einsum("t m, v m -> t v", "words")
 
 
-def _placed(x: str, style: BartStyle, beside: str = "") -> list[Term]:
+def _embedding_steps(x: str, style: BartStyle, beside: str = "") -> list[Term]:
     """Returns the steps from the embeddings of a text to its first layer."""
     steps: list[Term] = [Id(f"{x} m")]
-    if style.grown:
+    if style.scales_embeddings:
         steps.append(Map("m -> m", "$1 * sqrt(n_m)", "scale"))
     steps.append(
-        learned_positions("embed_positions", style.skipped, at=x)
-        if style.learned
+        learned_positions("embed_positions", style.skipped_positions, at=x)
+        if style.has_position_table
         else _sines(x, style)
     )
     if style.first_norm:
@@ -117,7 +117,7 @@ def _placed(x: str, style: BartStyle, beside: str = "") -> list[Term]:
 def _sines(x: str, style: BartStyle) -> Term:
     """Returns a step that adds sines to the first half of the features, and cosines to the rest."""
     share = f"m % (n_m // 2) / max(n_m // 2 - {style.slower}, 1)"
-    angle = f"({x} + {style.skipped}) * 10000 ** (-({share}))"
+    angle = f"({x} + {style.skipped_positions}) * 10000 ** (-({share}))"
     wave = f"$1 + where(m < n_m // 2, sin({angle}), cos({angle}))"
     return Map(f"{x} m -> {x} m", wave, "+ position")
 
@@ -126,10 +126,10 @@ def encoder_layers(n: int, style: BartStyle) -> list[Term]:
     """Returns the layers of the encoder, from ``s m`` to ``s m``."""
     own = Wire("s m -> s m, s m, s m") >> _heads("self_attn", "Self-Attention", style)
     layer = Then(
-        *_added(own, "self_attn_layer_norm", "s", style),
-        *_added(_hidden("d", style), "final_layer_norm", "s", style),
+        *_residual_steps(own, "self_attn_layer_norm", "s", style),
+        *_residual_steps(_hidden("d", style), "final_layer_norm", "s", style),
     )
-    return [Repeat((layer,) * n), *_last(style)]
+    return [Repeat((layer,) * n), *_final_norm(style)]
 
 
 def decoder_layers(n: int, style: BartStyle) -> list[Term]:
@@ -138,21 +138,23 @@ def decoder_layers(n: int, style: BartStyle) -> list[Term]:
     own = Wire("t m -> t m, t m, t m") >> _heads("self_attn", title, style, CausalMask("y x"))
     cross = Wire("t m, s m -> t m, s m, s m") >> _heads("encoder_attn", "Cross-Attention", style)
     layer = Then(
-        *_added(own, "self_attn_layer_norm", "t", style),
-        *_added(cross, "encoder_attn_layer_norm", "t", style, ", s m"),
-        *_added(_hidden("e", style), "final_layer_norm", "t", style),
+        *_residual_steps(own, "self_attn_layer_norm", "t", style),
+        *_residual_steps(cross, "encoder_attn_layer_norm", "t", style, ", s m"),
+        *_residual_steps(_hidden("e", style), "final_layer_norm", "t", style),
     )
-    return [Repeat((layer,) * n, memory=1), *_last(style)]
+    return [Repeat((layer,) * n, memory=1), *_final_norm(style)]
 
 
-def _last(style: BartStyle) -> list[Term]:
-    return [LayerNorm("m", "layer_norm")] if style.before else []
+def _final_norm(style: BartStyle) -> list[Term]:
+    return [LayerNorm("m", "layer_norm")] if style.pre_norm else []
 
 
-def _added(part: Term, norm: str, x: str, style: BartStyle, beside: str = "") -> list[Term]:
+def _residual_steps(
+    part: Term, norm: str, x: str, style: BartStyle, beside: str = ""
+) -> list[Term]:
     """Returns the steps of x + part(norm x), or of norm(x + part x)."""
     copied, norms = Wire(f"{x} m{beside} -> {x} m{beside}, {x} m"), [LayerNorm("m", norm)]
-    first, last = (norms, []) if style.before else ([], norms)
+    first, last = (norms, []) if style.pre_norm else ([], norms)
     return [copied, *first, part @ Id(f"{x} m"), Add(), *last]
 
 

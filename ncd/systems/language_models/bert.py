@@ -36,9 +36,9 @@ class Encoder:
     Args:
         sentences: Whether words belong to one of several sentences.
         pooler: Whether there is a vector for the whole.
-        skipped: The rows of the table of positions that are skipped.
+        skipped_positions: The rows of the table of positions that are skipped.
         narrow: Whether embeddings have a features, from which m are made.
-        shared: Whether all layers have the same weights.
+        shares_weights: Whether all layers have the same weights.
         eps: The number that the norms add.
         activation: The function of the feed-forward; by default the GELU.
 
@@ -48,14 +48,14 @@ class Encoder:
 
     sentences: bool = True
     pooler: bool = True
-    skipped: int = 0
+    skipped_positions: int = 0
     narrow: bool = False
-    shared: bool = False
+    shares_weights: bool = False
     eps: float = 1e-12
     activation: Term | None = None
 
 
-PLAIN = Encoder()
+PLAIN_ENCODER = Encoder()
 
 
 def bert(
@@ -69,7 +69,7 @@ def bert(
     v: int = 256,
     a: int = 0,
     *,
-    encoder: Encoder = PLAIN,
+    encoder: Encoder = PLAIN_ENCODER,
 ) -> Term:
     """Returns an encoder of words that each belong to one of s sentences.
 
@@ -103,10 +103,10 @@ def bert(
 @lru_cache(32)
 def _bert(n: int, encoder: Encoder) -> Term:
     eps = encoder.eps
-    layer = _added(self_attention("attention", role="folded"), "attention_norm", eps) >> _added(
-        feed_forward(encoder.activation or Elementwise("gelu")), "output_norm", eps
-    )
-    layers = Repeat((layer,) * n, "layer", encoder.shared)
+    layer = _residual_norm(
+        self_attention("attention", role="folded"), "attention_norm", eps
+    ) >> _residual_norm(feed_forward(encoder.activation or Elementwise("gelu")), "output_norm", eps)
+    layers = Repeat((layer,) * n, "layer", encoder.shares_weights)
     model = Block(_embeddings(encoder), "Embeddings", "neutral", "embeddings") >> layers
     if not encoder.pooler:
         return model
@@ -117,7 +117,7 @@ def _bert(n: int, encoder: Encoder) -> Term:
 def _embeddings(encoder: Encoder) -> Term:
     """Returns the vectors of words, from their own, their places' and their sentences'."""
     m = "a" if encoder.narrow else "m"
-    places = learned_positions("position_embeddings", encoder.skipped, m)
+    places = learned_positions("position_embeddings", encoder.skipped_positions, m)
     steps: list[Term] = [_looked_up("v", "word_embeddings", m) >> places]
     if encoder.sentences:
         steps = [steps[0] @ _looked_up("s", "token_type_embeddings", m), Add()]
@@ -133,7 +133,7 @@ def _looked_up(axis: str, name: str, m: str) -> Term:
     return Id(f"t#{axis}") @ Param(table, name) >> Index(f"t#{axis}, {table} -> t {m}")
 
 
-def _added(part: Term, norm: str, eps: float) -> Term:
+def _residual_norm(part: Term, norm: str, eps: float) -> Term:
     """Returns norm(x + part x)."""
     return Wire("t m -> t m, t m") >> part @ Id("t m") >> Add() >> LayerNorm("m", norm, eps)
 
@@ -143,7 +143,7 @@ def _sizes(n: int, h: int) -> dict[str, int]:
     return {"n": n, "h": h, "k": 64, "d": 256 * h, "s": 2, "u": 512, "v": 30522}
 
 
-_PUBLISHED = 'Devlin et al. 2019, "BERT", section 3; the number of words stands in its code'
+_PRESET_SOURCE = 'Devlin et al. 2019, "BERT", section 3; the number of words stands in its code'
 _SENTENCES = Knob("s", 1, 4, 2, help="sentences", reason="2 in BERT: A and B", least=1)
 
 BERT = Entry(
@@ -156,7 +156,7 @@ BERT = Entry(
     type="t#v, t#s -> t m, p",
     width=WIDTH,
     presets=(
-        Preset("bert-base", _sizes(12, 12), _PUBLISHED, "BERT, base"),
-        Preset("bert-large", _sizes(24, 16), _PUBLISHED, "BERT, large"),
+        Preset("bert-base", _sizes(12, 12), _PRESET_SOURCE, "BERT, base"),
+        Preset("bert-large", _sizes(24, 16), _PRESET_SOURCE, "BERT, large"),
     ),
 )

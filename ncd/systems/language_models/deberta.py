@@ -50,7 +50,7 @@ class Distances:
     activation: Term = GELU
 
 
-USUAL = Distances()
+USUAL_DISTANCES = Distances()
 
 
 def deberta(
@@ -61,7 +61,7 @@ def deberta(
     d: int = 128,
     v: int = 256,
     *,
-    distances: Distances = USUAL,
+    distances: Distances = USUAL_DISTANCES,
 ) -> Term:
     """Returns an encoder of words whose places count as distances alone, ``t#v -> t m``.
 

@@ -30,7 +30,6 @@ from ncd.systems.language_models.expert_mixture import SWIGLU, mixture
 from ncd.systems.language_models.model_parts import (
     Rotary,
     cap,
-    embedded,
     feed_forward,
     gated_mlp,
     learned_positions,
@@ -38,6 +37,7 @@ from ncd.systems.language_models.model_parts import (
     tied_model,
     times,
     untied_model,
+    with_embeddings,
 )
 
 # --- The norms in which language models differ
@@ -72,7 +72,7 @@ RMS = Norm()
 
 # --- The attention of decoders: grouped queries, and the choices in which they differ
 
-PLAIN = Rotary.plain(10000)
+PLAIN_ROTARY = Rotary.from_base(10000)
 SCORES = "y x g q"
 
 
@@ -102,7 +102,7 @@ class Heads:
     sinks.
     """
 
-    rotary: Rotary | None = PLAIN
+    rotary: Rotary | None = PLAIN_ROTARY
     local: Rotary | None = None
     part: bool = False
     adjacent: bool = False
@@ -118,7 +118,7 @@ class Heads:
     causal: bool = True
 
 
-USUAL = Heads()
+USUAL_HEADS = Heads()
 
 
 def grouped_attention(heads: Heads, norm: Norm, near: bool, turned: bool) -> Term:
@@ -133,9 +133,9 @@ def grouped_attention(heads: Heads, norm: Norm, near: bool, turned: bool) -> Ter
     rotary = (heads.local if near and heads.local else heads.rotary) if turned else None
     body = (
         Id("t m, t m, t m")
-        >> _projected(heads, "q", "g q", norm, rotary)
-        @ _projected(heads, "k", "g", norm, rotary)
-        @ _joined(Linear("m -> g k", "v_proj", heads.bias), *_cut_off(heads))
+        >> _projection(heads, "q", "g q", norm, rotary)
+        @ _projection(heads, "k", "g", norm, rotary)
+        @ _chain_steps(Linear("m -> g k", "v_proj", heads.bias), *_cut_off(heads))
         >> _scores(heads, near)
         >> Linear("g q k -> m", "o_proj", heads.out_bias)
     )
@@ -144,7 +144,7 @@ def grouped_attention(heads: Heads, norm: Norm, near: bool, turned: bool) -> Ter
     )
 
 
-def _projected(heads: Heads, name: str, axes: str, norm: Norm, rotary: Rotary | None) -> Term:
+def _projection(heads: Heads, name: str, axes: str, norm: Norm, rotary: Rotary | None) -> Term:
     """Returns the queries or the keys, normalised and turned as the model does."""
     steps: list[Term] = [Linear(f"m -> {axes} k", f"{name}_proj", heads.bias)]
     if heads.norm == "head":
@@ -164,10 +164,10 @@ def _projected(heads: Heads, name: str, axes: str, norm: Norm, rotary: Rotary | 
         steps += [Cut("k -> b, j"), turned, Concat("b, j -> k")]
     elif rotary is not None:
         steps.append(rotary.term(axes, adjacent=heads.adjacent))
-    return _joined(*steps)
+    return _chain_steps(*steps)
 
 
-def _joined(first: Term, *others: Term) -> Term:
+def _chain_steps(first: Term, *others: Term) -> Term:
     """Returns steps one behind the other, of which there may be one alone."""
     return Then(first, *others) if others else first
 
@@ -235,7 +235,7 @@ def _falling() -> Term:
 
 ARRAYS = ("w1", "w3", "w2")  # the arrays of all experts: of the gate, the values and the last map
 NORMS = ("input_layernorm", "post_attention_layernorm")
-AROUND = ("pre_feedforward_layernorm", "post_feedforward_layernorm")
+FEED_FORWARD_NORMS = ("pre_feedforward_layernorm", "post_feedforward_layernorm")
 
 
 @dataclass(frozen=True)
@@ -243,17 +243,17 @@ class DecoderLayer:
     """The choices in which the layers of one model differ.
 
     Args:
-        near: Whether a position sees a window only.
-        turned: Whether queries and keys turn with their positions.
+        has_window: Whether a position sees a window only.
+        uses_rotary: Whether queries and keys turn with their positions.
         experts: Whether its feed-forward is a mixture of experts, if the model has one.
-        normed: Whether a norm stands before its attention.
+        attention_norm: Whether a norm stands before its attention.
         state: Whether it has a state in the place of attention.
     """
 
-    near: bool = False
-    turned: bool = True
+    has_window: bool = False
+    uses_rotary: bool = True
     experts: bool = True
-    normed: bool = True
+    attention_norm: bool = True
     state: bool = False
 
 
@@ -293,7 +293,7 @@ class DecoderDesign:
     Source: the papers of the families in ``ncd/read/configs/decoder_table.py``.
     """
 
-    heads: Heads = USUAL
+    heads: Heads = USUAL_HEADS
     norm: Norm = RMS
     norms: str = "before"
     parallel: int = 0
@@ -371,7 +371,7 @@ def _with_words(design: DecoderDesign, layers: Term) -> Term:
     if design.first_norm:
         after.append(design.norm.term("m", "embed_norm"))
     if not design.scores:
-        return embedded(layers, "embed_tokens", *after)
+        return with_embeddings(layers, "embed_tokens", *after)
     if design.tied:
         return tied_model(layers, "embed_tokens", *after)
     return untied_model(layers, "embed_tokens", "lm_head", *after, bias=design.head_bias)
@@ -404,17 +404,19 @@ def _runs(
 def _layer(design: DecoderDesign, kind: DecoderLayer) -> Term:
     """Returns attention and feed-forward, one behind the other or side by side."""
     attention = design.mixer if kind.state else None
-    attention = attention or grouped_attention(design.heads, design.norm, kind.near, kind.turned)
+    attention = attention or grouped_attention(
+        design.heads, design.norm, kind.has_window, kind.uses_rotary
+    )
     forward = _forward(design, kind)
     if design.parallel:
         return _side_by_side(design, attention, forward)
     if design.norms == "around":
-        names = (NORMS, AROUND)
+        names = (NORMS, FEED_FORWARD_NORMS)
     elif design.norms == "after":
-        names = ((NORMS[1],) * 2, (AROUND[1],) * 2)
+        names = ((NORMS[1],) * 2, (FEED_FORWARD_NORMS[1],) * 2)
     else:
         names = ((NORMS[0],) * 2, (NORMS[1],) * 2)
-    first = _residual(design, attention, *names[0], kind.normed)
+    first = _residual(design, attention, *names[0], kind.attention_norm)
     return first >> _residual(design, forward, *names[1])
 
 
@@ -427,11 +429,11 @@ def _residual(
         steps.insert(0, design.norm.term("m", before))
     if design.norms != "before":
         steps.append(design.norm.term("m", after))
-    steps += _scaled(design)
+    steps += _part_scaling(design)
     return Wire("t m -> t m, t m") >> Then(*steps) @ Id("t m") >> Add()
 
 
-def _scaled(design: DecoderDesign) -> list[Term]:
+def _part_scaling(design: DecoderDesign) -> list[Term]:
     return [times(design.part_scale)] if design.part_scale != 1 else []
 
 
@@ -449,7 +451,7 @@ def _forward(design: DecoderDesign, kind: DecoderLayer) -> Term:
     """Returns the feed-forward of a layer."""
     if design.router is not None and kind.experts:
         choices = (design.gate, design.expert_bias)
-        moe = mixture(design.router, design.inner, ARRAYS, _shared(design), *choices)
+        moe = mixture(design.router, design.inner, ARRAYS, _shared_expert(design), *choices)
         return Block(moe, "Mixture of Experts", "folded", "block_sparse_moe")
     if design.gated:
         return gated_mlp(design.activation, design.mlp_bias)
@@ -457,7 +459,7 @@ def _forward(design: DecoderDesign, kind: DecoderLayer) -> Term:
     return feed_forward(design.activation, "fc1", "fc2", "mlp", design.mlp_bias)
 
 
-def _shared(design: DecoderDesign) -> tuple[Term, ...]:
+def _shared_expert(design: DecoderDesign) -> tuple[Term, ...]:
     """Returns the expert of all positions, if there is one."""
     if not design.shared:
         return ()

@@ -15,7 +15,7 @@ from ncd.ops import CausalMask, Einsum, Linear, Map, RMSNorm, Softmax
 from ncd.systems.catalogue_entry import Entry, Knob, Preset
 from ncd.systems.language_models.expert_mixture import Routing, mixture
 from ncd.systems.language_models.model_parts import (
-    CHOSEN,
+    CHOSEN_EXPERTS,
     EXPERTS,
     FEATURES,
     HEADS,
@@ -32,7 +32,7 @@ from ncd.systems.language_models.model_parts import (
 )
 
 ARRAYS = ("gate_proj", "up_proj", "down_proj")  # the arrays of all experts
-PLAIN, SIGMOID = Rotary.plain(10000), Routing()
+PLAIN, SIGMOID = Rotary.from_base(10000), Routing()
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class DeepSeekDesign:
 
     Args:
         dense: The first layers, whose feed-forward is one for all positions.
-        compressed: Whether queries come from compressed features as well.
+        compressed_queries: Whether queries come from compressed features as well.
         routing: The router of the experts.
         rotary: The angles of the positions.
         scale: The number by which the scores are multiplied beside 1 / √(k + b).
@@ -49,7 +49,7 @@ class DeepSeekDesign:
     """
 
     dense: int = 1
-    compressed: bool = True
+    compressed_queries: bool = True
     routing: Routing = SIGMOID
     rotary: Rotary = PLAIN
     scale: float = 1
@@ -109,9 +109,9 @@ def deepseek(
     """
     sizes = {"h": h, "k": k, "b": b, "w": w, "o": o, "d": d, "f": f, "e": e, "c": c, "v": v}
     used = design or DeepSeekDesign()
-    if used.compressed:
+    if used.compressed_queries:
         sizes["a"] = a
-    if used.routing.grouped:
+    if used.routing.group_limited:
         sizes |= {"z": z, "s": s}
     term = _deepseek(n, used)
     return Axes(t=seq(t), m=m, g=g, **sizes)(term)
@@ -146,12 +146,12 @@ def latent_attention(design: DeepSeekDesign) -> Term:
     Source: DeepSeek-AI 2024, "DeepSeek-V2", section 2.1.
     """
     turned = design.rotary.term
-    if design.compressed:
+    if design.compressed_queries:
         few = Linear("m -> a", "q_a_proj") >> RMSNorm("a", "q_a_layernorm", 1e-6)
         queries: Term = few >> Wire("t a -> t a, t a") >> Id("t a, t a")
     else:
         queries = Wire("t m -> t m, t m")
-    given = "a" if design.compressed else "m"
+    given = "a" if design.compressed_queries else "m"
     queries = queries >> Linear(f"{given} -> h k", "q") @ (
         Linear(f"{given} -> h b", "q_rope") >> turned("h", "b", adjacent=True)
     )
@@ -187,7 +187,7 @@ def _scores(scale: float) -> Term:
     )
 
 
-LITE = DeepSeekDesign(compressed=False, routing=Routing(sigmoid=False, normalised=False))
+LITE = DeepSeekDesign(compressed_queries=False, routing=Routing(sigmoid=False, normalised=False))
 
 
 def deepseek_lite(
@@ -227,7 +227,7 @@ DEEPSEEK = Entry(
         HIDDEN,
         Knob("f", 1, 128, 32, help="hidden features of an expert", reason="far fewer than d"),
         EXPERTS,
-        CHOSEN,
+        CHOSEN_EXPERTS,
         WORDS,
     ),
     system=deepseek_lite,

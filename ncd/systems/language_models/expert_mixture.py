@@ -57,18 +57,18 @@ def mixture(
         Wire("t c, t c#e, t m -> t c#e, t c#e, t c#e, t m, t m, t c"),
         Id("t c#e, t c#e") @ Wire("t c#e, t m -> t m, t c#e") @ Id("t m, t c"),
         Id("t c#e")
-        @ Block(chosen("t m", "m", hidden, gates, bias), "Chosen Gates", "index")
-        @ Block(chosen("t m", "m", hidden, up, bias), "Chosen Values", "index")
+        @ Block(expert_linear("t m", "m", hidden, gates, bias), "Chosen Gates", "index")
+        @ Block(expert_linear("t m", "m", hidden, up, bias), "Chosen Values", "index")
         @ Id("t c"),
         Id("t c#e") @ Map(f"{inner}, {inner} -> {inner}", gate, "SwiGLU") @ Id("t c"),
-        Block(chosen(inner, hidden, "m", down, bias), "Chosen Outputs", "index") @ Id("t c"),
+        Block(expert_linear(inner, hidden, "m", down, bias), "Chosen Outputs", "index") @ Id("t c"),
         Einsum("t c m, t c -> t m", "mix"),
     )
     both = (Wire("t m -> t m, t m"), mixed @ shared[0], Add()) if shared else (mixed,)
     return Then(*both)
 
 
-def chosen(given: str, old: str, new: str, name: str, bias: bool = False) -> Term:
+def expert_linear(given: str, old: str, new: str, name: str, bias: bool = False) -> Term:
     """Returns a linear map whose weights are those of the chosen experts.
 
     It takes the choice ``t c#e`` and the array ``given``, and gives ``t c new``.
@@ -98,7 +98,7 @@ class Routing:
     Args:
         sigmoid: Whether scores are sigmoids with a bias for the choice, as in DeepSeek-V3; else a
             softmax, as in DeepSeek-V2.
-        grouped: Whether only experts of the s best of z groups are chosen.
+        group_limited: Whether only experts of the s best of z groups are chosen.
         normalised: Whether the weights of the chosen experts add up to 1.
         factor: The number by which the weights are multiplied.
 
@@ -106,14 +106,14 @@ class Routing:
     """
 
     sigmoid: bool = True
-    grouped: bool = False
+    group_limited: bool = False
     normalised: bool = True
     factor: float = 1
 
     def term(self) -> Term:
         """Returns the router, from ``t m`` to the weights ``t c`` and the choice ``t c#e``."""
         steps: list[Term] = [Linear("m -> e", "gate") >> self._scores()]
-        if self.sigmoid or self.grouped:
+        if self.sigmoid or self.group_limited:
             steps += [
                 Wire("t e -> t e, t e"),
                 self._for_choice() @ Id("t e"),
@@ -124,7 +124,7 @@ class Routing:
         else:  # those that choose are those that count
             steps.append(Top("e -> c"))
         if self.normalised:
-            steps.append(_normalised() @ Id("t c#e"))
+            steps.append(_normalise_shares() @ Id("t c#e"))
         if self.factor != 1:
             steps.append(Map("t c -> t c", f"$1 * {self.factor:.17g}", "scale") @ Id("t c#e"))
         return Then(*steps)
@@ -138,7 +138,7 @@ class Routing:
         if self.sigmoid:
             biased = Map("t e, e -> t e", "$1 + $2", "bias")
             steps += [Id("t e") @ Param("e", "e_score_correction_bias", "0"), biased]
-        if self.grouped:
+        if self.group_limited:
             steps.append(self._best_groups())
         return Then(*steps)
 
@@ -159,7 +159,7 @@ class Routing:
         )
 
 
-def _normalised() -> Term:
+def _normalise_shares() -> Term:
     return (
         Wire("t c -> t c, t c")
         >> Reduce("c ->") @ Id("t c")

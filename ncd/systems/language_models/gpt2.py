@@ -83,7 +83,7 @@ def _sizes(n: int, h: int) -> dict[str, int]:
 
 
 _RADFORD = 'Radford et al. 2019, "Language Models are Unsupervised Multitask Learners", '
-_PUBLISHED = f"{_RADFORD}table 2; the heads stand in its published code"
+_PRESET_SOURCE = f"{_RADFORD}table 2; the heads stand in its published code"
 
 GPT_2 = Entry(
     name="gpt-2",
@@ -96,9 +96,9 @@ GPT_2 = Entry(
     cached=("k", "v"),
     width=WIDTH,
     presets=(
-        Preset("gpt-2-small", _sizes(12, 12), _PUBLISHED, "GPT-2 small"),
-        Preset("gpt-2-medium", _sizes(24, 16), _PUBLISHED, "GPT-2 medium"),
-        Preset("gpt-2-large", _sizes(36, 20), _PUBLISHED, "GPT-2 large"),
-        Preset("gpt-2-xl", _sizes(48, 25), _PUBLISHED, "GPT-2 XL"),
+        Preset("gpt-2-small", _sizes(12, 12), _PRESET_SOURCE, "GPT-2 small"),
+        Preset("gpt-2-medium", _sizes(24, 16), _PRESET_SOURCE, "GPT-2 medium"),
+        Preset("gpt-2-large", _sizes(36, 20), _PRESET_SOURCE, "GPT-2 large"),
+        Preset("gpt-2-xl", _sizes(48, 25), _PRESET_SOURCE, "GPT-2 XL"),
     ),
 )

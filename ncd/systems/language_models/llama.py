@@ -12,14 +12,14 @@ from ncd.systems.language_models.model_parts import (
     LAYERS,
     POSITIONS,
     QUERIES,
+    ROTARY_HEAD,
     SECTION,
-    TURNED,
     WIDTH,
     WORDS,
     Rotary,
 )
 
-DESIGN = DecoderDesign(Heads(Rotary.plain(500_000)), Norm(eps=1e-5))
+DESIGN = DecoderDesign(Heads(Rotary.from_base(500_000)), Norm(eps=1e-5))
 
 
 def llama(
@@ -65,7 +65,7 @@ LLAMA = Entry(
     name="llama",
     title="Llama",
     source="Touvron et al. 2023, LLaMA",
-    knobs=(LAYERS, POSITIONS, FEATURES, GROUPS, QUERIES, TURNED, HIDDEN, WORDS),
+    knobs=(LAYERS, POSITIONS, FEATURES, GROUPS, QUERIES, ROTARY_HEAD, HIDDEN, WORDS),
     system=llama,
     section=SECTION,
     type="t#v -> t v",

@@ -7,7 +7,7 @@ from ncd.systems.catalogue_entry import Entry, Preset
 from ncd.systems.language_models.decoder import DecoderDesign, Heads, Norm, decoder
 from ncd.systems.language_models.expert_mixture import softmax_router
 from ncd.systems.language_models.model_parts import (
-    CHOSEN,
+    CHOSEN_EXPERTS,
     EXPERTS,
     FEATURES,
     GROUPS,
@@ -15,14 +15,14 @@ from ncd.systems.language_models.model_parts import (
     LAYERS,
     POSITIONS,
     QUERIES,
+    ROTARY_HEAD,
     SECTION,
-    TURNED,
     WIDTH,
     WORDS,
     Rotary,
 )
 
-DESIGN = DecoderDesign(Heads(Rotary.plain(1e6)), Norm(eps=1e-5), router=softmax_router())
+DESIGN = DecoderDesign(Heads(Rotary.from_base(1e6)), Norm(eps=1e-5), router=softmax_router())
 
 
 def mixtral(
@@ -74,10 +74,10 @@ MIXTRAL = Entry(
         FEATURES,
         GROUPS,
         QUERIES,
-        TURNED,
+        ROTARY_HEAD,
         HIDDEN,
         EXPERTS,
-        CHOSEN,
+        CHOSEN_EXPERTS,
         WORDS,
     ),
     system=mixtral,

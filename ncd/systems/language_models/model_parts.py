@@ -27,7 +27,7 @@ HEADS = Knob("h", 1, 16, 4, help="heads", reason="12 to 32 in published models")
 GROUPS = Knob("g", 1, 8, 2, help="heads of keys and values", reason="8 in large models")
 QUERIES = Knob("q", 1, 8, 2, help="queries for each of them", reason="with 1, plain multi-head")
 HEAD = Knob("k", 1, 64, 16, help="features of a head", reason="64 to 256 in published models")
-TURNED = Knob(
+ROTARY_HEAD = Knob(
     "k",
     2,
     64,
@@ -41,7 +41,9 @@ HIDDEN = Knob("d", 8, 512, 128, 8, "hidden features", "about 3 to 4 · m", least
 TABLE = Knob("u", 32, 256, 64, 8, "positions that have a vector", "512 or 1,024 as published")
 WORDS = Knob("v", 8, 1024, 256, 8, "words", "30,000 to 256,000 in published models", least=1)
 EXPERTS = Knob("e", 4, 16, 8, help="experts", reason="8 to 64 in published models")
-CHOSEN = Knob("c", 1, 4, 2, help="experts for a position", reason="2 to 6 in published models")
+CHOSEN_EXPERTS = Knob(
+    "c", 1, 4, 2, help="experts for a position", reason="2 to 6 in published models"
+)
 
 
 # --- Layers that several language models share
@@ -177,7 +179,7 @@ def two_texts(encoder: Term, decoder: Term) -> Term:
     )
 
 
-def embedded(layers: Term, name: str, *after: Term) -> Term:
+def with_embeddings(layers: Term, name: str, *after: Term) -> Term:
     """Returns layers behind the embeddings of words, ``t#v -> t m``."""
     return (
         Id("t#v") @ Param("v m", name, "normal")
@@ -190,7 +192,7 @@ def untied_model(
     layers: Term, name: str, head: str = "lm_head", *after: Term, bias: bool = False
 ) -> Term:
     """Returns a model whose scores come from a map of their own."""
-    return embedded(layers, name, *after) >> Linear("m -> v", head, bias)
+    return with_embeddings(layers, name, *after) >> Linear("m -> v", head, bias)
 
 
 # --- Rotary positions, and ways to stretch them for longer texts
@@ -216,7 +218,7 @@ class Rotary:
     magnitude: float = 1
 
     @classmethod
-    def plain(cls, base: float) -> Rotary:
+    def from_base(cls, base: float) -> Rotary:
         """Returns the angles base ** (-r / n_r)."""
         return cls(f"{_text(base)} ** (-r / n_r)")
 
@@ -227,7 +229,7 @@ class Rotary:
         Source: Chen et al. 2023, "Extending Context Window of Large Language Models via Positional
         Interpolation", section 2.3.
         """
-        return cls(f"{cls.plain(base).turns} / {_text(factor)}")
+        return cls(f"{cls.from_base(base).turns} / {_text(factor)}")
 
     @classmethod
     def llama3(cls, base: float, factor: float, low: float, high: float, positions: int) -> Rotary:
@@ -238,7 +240,7 @@ class Rotary:
 
         Source: Llama 3.1's published code.
         """
-        turns = cls.plain(base).turns
+        turns = cls.from_base(base).turns
         waves = f"{positions} * {turns} / (2 * pi)"
         kept = f"min(max(({waves} - {_text(low)}) / {_text(high - low)}, 0), 1)"
         return cls(f"{turns} * ({kept} + (1 - {kept}) / {_text(factor)})")
@@ -261,7 +263,7 @@ class Rotary:
 
         Source: Peng et al. 2023, "YaRN", section 3.2.
         """
-        turns = cls.plain(base).turns
+        turns = cls.from_base(base).turns
         first, last = (
             _text(math.log(positions / (count * 2 * math.pi)) / math.log(base))
             for count in (fast, slow)

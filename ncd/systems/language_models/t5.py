@@ -49,24 +49,24 @@ class T5Style:
         activation: The function of the feed-forward.
         gated: Whether the feed-forward has a gate, as from version 1.1 on.
         tied: Whether the table of words also gives the scores.
-        scaled: Whether what gives the scores is divided by √m first.
+        scales_scores: Whether what gives the scores is divided by √m first.
         buckets: The distances that are told apart.
         far: The distance from which all are one.
-        each: Whether each layer has its own table of distances.
+        table_per_layer: Whether each layer has its own table of distances.
         eps: The number that the norms add.
     """
 
     activation: Term
     gated: bool = False
     tied: bool = True
-    scaled: bool = True
+    scales_scores: bool = True
     buckets: int = 32
     far: int = 128
-    each: bool = False
+    table_per_layer: bool = False
     eps: float = 1e-6
 
 
-PLAIN = T5Style(Elementwise("relu"))
+PLAIN_STYLE = T5Style(Elementwise("relu"))
 
 
 def t5(
@@ -80,7 +80,7 @@ def t5(
     d: int = 128,
     v: int = 256,
     *,
-    style: T5Style = PLAIN,
+    style: T5Style = PLAIN_STYLE,
 ) -> Term:
     """Returns a model from a text to another.
 
@@ -114,7 +114,7 @@ def t5(
 @lru_cache(32)
 def _t5(encoders: int, decoders: int, style: T5Style) -> Term:
     model = two_texts(_encoder(encoders, style), _decoder(decoders, style))
-    if style.scaled:
+    if style.scales_scores:
         model = model >> Map("m -> m", "$1 / sqrt(n_m)", "scale") @ Id("v m")
     if style.tied:
         return model >> Einsum("t m, v m -> t v", "words")
@@ -125,7 +125,7 @@ def _encoder(n: int, style: T5Style) -> Term:
     """Returns the encoder, from ``s m`` to ``s m``."""
     bias = _bias("s", "u", style)
     layer = Then(
-        *((Id("s m") @ bias,) if style.each else ()),
+        *((Id("s m") @ bias,) if style.table_per_layer else ()),
         Wire("s m, s u h -> s m, s u h, s m"),
         RMSNorm("m", "attention_norm", style.eps),
         _self_attention("s", "u") @ Id("s m"),
@@ -133,8 +133,8 @@ def _encoder(n: int, style: T5Style) -> Term:
         _residual(_feed_forward("s", style), "s", "feed_forward_norm", style),
     )
     body = Then(
-        *(() if style.each else (Id("s m") @ bias,)),
-        Repeat((layer,) * n, "block", memory=0 if style.each else 1),
+        *(() if style.table_per_layer else (Id("s m") @ bias,)),
+        Repeat((layer,) * n, "block", memory=0 if style.table_per_layer else 1),
         RMSNorm("m", "final_layer_norm", style.eps),
     )
     return Block(body, "Encoder", "neutral", "encoder")
@@ -144,7 +144,7 @@ def _decoder(n: int, style: T5Style) -> Term:
     """Returns the decoder, from ``t m, s m`` to ``t m``."""
     bias = Id("t m, s m") @ _bias("t", "w", style, causal=True)
     layer = Then(
-        *((bias,) if style.each else ()),
+        *((bias,) if style.table_per_layer else ()),
         Wire("t m, s m, t w h -> t m, t w h, t m, s m"),
         RMSNorm("m", "attention_norm", style.eps),
         _self_attention("t", "w", CausalMask("t w")) @ Id("t m, s m"),
@@ -156,8 +156,8 @@ def _decoder(n: int, style: T5Style) -> Term:
         _residual(_feed_forward("t", style), "t", "feed_forward_norm", style),
     )
     body = Then(
-        *(() if style.each else (bias,)),
-        Repeat((layer,) * n, "block", memory=1 if style.each else 2),
+        *(() if style.table_per_layer else (bias,)),
+        Repeat((layer,) * n, "block", memory=1 if style.table_per_layer else 2),
         RMSNorm("m", "final_layer_norm", style.eps),
     )
     return Block(body, "Decoder", "neutral", "decoder")

@@ -75,7 +75,7 @@ def _whisper(encoders: int, decoders: int, activation: Term) -> Term:
 
 def _encoder(n: int, activation: Term) -> Term:
     """Returns the encoder, from ``c f`` to ``s m``."""
-    style = BartStyle(activation, before=True, key_bias=False)
+    style = BartStyle(activation, pre_norm=True, key_bias=False)
     body = Then(
         Conv("c f -> m g", "conv1", kernel=3, padding=1),
         activation,
@@ -93,7 +93,7 @@ def _encoder(n: int, activation: Term) -> Term:
 
 def _decoder(n: int, activation: Term) -> Term:
     """Returns the decoder, from ``t m, s m`` to ``t m``."""
-    style = BartStyle(activation, before=True, key_bias=False)
+    style = BartStyle(activation, pre_norm=True, key_bias=False)
     layers = decoder_layers(n, style)
     body = Then(learned_positions("embed_positions") @ Id("s m"), *layers)
     return Block(body, "Decoder", "neutral", "decoder")

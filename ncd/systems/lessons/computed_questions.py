@@ -30,8 +30,8 @@ from ncd.words import listed
 
 # --- Ratios in words, such as ``almost twice as many``
 
-CLOSE = 0.03  # a ratio that is so near a plain one is named after that
-PLAIN = {
+RATIO_TOLERANCE = 0.03  # a ratio that is so near a plain one is named after that
+RATIO_WORDS = {
     Fraction(1, 2): "half as",
     Fraction(1): "just as",
     Fraction(2): "twice as",
@@ -45,12 +45,12 @@ def in_words(ratio: Fraction) -> str:
     >>> [in_words(Fraction(*pair)) for pair in ((1, 1), (1, 2), (199, 100), (157, 100), (101, 100))]
     ['just as many', 'half as many', 'almost twice as many', '1.57 times as many', 'slightly more']
     """
-    for plain, word in PLAIN.items():
+    for plain, word in RATIO_WORDS.items():
         if ratio == plain:
             return f"{word} many"
-        if plain == 1 and abs(ratio - 1) < CLOSE:
+        if plain == 1 and abs(ratio - 1) < RATIO_TOLERANCE:
             return "slightly fewer" if ratio < 1 else "slightly more"
-        if abs(ratio / plain - 1) < CLOSE:
+        if abs(ratio / plain - 1) < RATIO_TOLERANCE:
             return f"{'almost' if ratio < plain else 'a little over'} {word} many"
     return f"{float(ratio):.3g} times as many"
 
@@ -58,28 +58,28 @@ def in_words(ratio: Fraction) -> str:
 # --- Predictions with several answers, one of them right, all computed from a term
 
 Answer = Array | Axis | str
-SHOWN = 4  # answers of a question
-NEAR = Fraction(23, 20)  # wrong factors differ from the right one by more
-COUNTED = {"parameters": "parameters", "flops": "floating-point operations"}
+ANSWER_COUNT = 4  # answers of a question
+MIN_WRONG_RATIO = Fraction(23, 20)  # wrong factors differ from the right one by more
+QUANTITIES = {"parameters": "parameters", "flops": "floating-point operations"}
 
 
 @dataclass(frozen=True)
 class Question:
     """A question, its answers, the index of the right one, and why that is right.
 
-    ``about`` is the id of the array or op in question; ``hides`` tells that the shape of the array
-    would tell the answer.
+    ``subject_id`` is the id of the array or op in question; ``hides`` tells that the shape of the
+    array would tell the answer.
     """
 
     text: str
     answers: tuple[Answer, ...]
     answer_index: int
-    why: str
-    about: str = ""
+    explanation: str
+    subject_id: str = ""
     hides: bool = False
 
 
-class _Unasked(Exception):
+class _NoQuestion(Exception):
     """A question that makes no sense for a term, such as one with two right answers."""
 
 
@@ -97,10 +97,10 @@ def question(entry: Entry, settings: Mapping[str, int], ask: str) -> Question | 
     kind, _, about = ask.partition(":")
     try:
         circuit = elaborate(entry.build(**settings))
-        if kind in COUNTED:
-            return _changed(entry, settings, circuit, kind, about)
+        if kind in QUANTITIES:
+            return _size_change(entry, settings, circuit, kind, about)
         return KINDS[kind](circuit, about) if kind in KINDS else None
-    except (_Unasked, NCDError):
+    except (_NoQuestion, NCDError):
         return None
 
 
@@ -108,20 +108,22 @@ def question(entry: Entry, settings: Mapping[str, int], ask: str) -> Question | 
 
 
 def _shape(circuit: Circuit, id: str) -> Question:
-    right, cell = _made(circuit, id)
+    right, cell = _array_and_op(circuit, id)
     wrong = [other for other in _like(right, cell) if _parts(other) != _parts(right)]
     text = f"What shape leaves {cell.op.display_name}?"
-    return _posed(text, right, wrong, f"{_sentence(cell.description)}.", _spelled, id, hides=True)
+    return _make_question(
+        text, right, wrong, f"{_sentence(cell.description)}.", _shuffle_key, id, hides=True
+    )
 
 
 def _numbers(circuit: Circuit, id: str) -> Question:
-    array, cell = _made(circuit, id)
+    array, cell = _array_and_op(circuit, id)
     name = array_names(circuit).get(id) or f"what leaves {cell.op.display_name}"
     sizes = [axis.numel for axis in array]
     products = " × ".join(f"{size:,}" for size in sizes)
     others = sorted({other.numel for other in _like(array, cell)}, reverse=True)
     wrong = [others[0], sum(sizes), *(array.numel // n for n in sizes), *others[1:]]
-    found = _posed(
+    found = _make_question(
         f"How many numbers are in {name}?",
         f"{array.numel:,}",
         [f"{n:,}" for n in wrong if n != array.numel],
@@ -132,14 +134,14 @@ def _numbers(circuit: Circuit, id: str) -> Question:
     return found
 
 
-def _made(circuit: Circuit, id: str) -> tuple[Array, Cell]:
+def _array_and_op(circuit: Circuit, id: str) -> tuple[Array, Cell]:
     """Returns an array with sizes and axes, and the op that makes it and no other."""
     cell = circuit.producers.get(id)
     array = circuit.values[id].array if id in circuit.values else Array()
     if cell is None or len(cell.outputs) > 1 or not array or array.below is not None:
-        raise _Unasked
+        raise _NoQuestion
     if any(axis.size is None for axis in array):
-        raise _Unasked
+        raise _NoQuestion
     return array, cell
 
 
@@ -168,58 +170,58 @@ def _parts(array: Array) -> Counter[tuple[str, str]]:
 # --- axes -----------------------------------------------------------------------------------------
 
 
-def _gone(circuit: Circuit, id: str) -> Question:
+def _lost_axis(circuit: Circuit, id: str) -> Question:
     cell = _cell(circuit, id)
     ins = {axis.display_name: axis for value in cell.inputs for axis in value.array}
     outs = {axis.display_name for value in cell.outputs for axis in value.array}
     lost = [axis for name, axis in ins.items() if name not in outs]
     if len(lost) != 1:
-        raise _Unasked
+        raise _NoQuestion
     stays = [axis for name, axis in ins.items() if name in outs]
     text = f"Which axis goes into {cell.op.display_name} and does not leave it?"
-    return _posed(text, lost[0], stays, f"{_sentence(cell.description)}.", _called, id)
+    return _make_question(text, lost[0], stays, f"{_sentence(cell.description)}.", _axis_name, id)
 
 
-def _along(circuit: Circuit, id: str) -> Question:
+def _op_axis(circuit: Circuit, id: str) -> Question:
     cell = _cell(circuit, id)
     own = {axis.display_name: axis for axis in cell.site.own_inputs.axes}
     every = {axis.display_name: axis for value in cell.inputs for axis in value.array}
     if len(own) != 1:
-        raise _Unasked
+        raise _NoQuestion
     wrong = [axis for name, axis in every.items() if name not in own]
     text = f"Along which axis does {cell.op.display_name} work?"
     over = ", ".join(axis.display_name for axis in wrong)
     why = f"{_sentence(cell.description)}, and the same at every place of {over}."
-    return _posed(text, next(iter(own.values())), wrong, why, _called, id)
+    return _make_question(text, next(iter(own.values())), wrong, why, _axis_name, id)
 
 
 def _cell(circuit: Circuit, id: str) -> Cell:
     found = next((cell for cell in circuit.cells if cell.id == id), None)
     if found is None:
-        raise _Unasked
+        raise _NoQuestion
     return found
 
 
 # --- costs ----------------------------------------------------------------------------------------
 
 
-def _most(circuit: Circuit, what: str) -> Question:
+def _largest_op(circuit: Circuit, what: str) -> Question:
     """Asks for the op with the most parameters or FLOPs; those of one name count together."""
-    if what not in COUNTED:
-        raise _Unasked
+    if what not in QUANTITIES:
+        raise _NoQuestion
     counts: dict[str, list[int]] = {}
     for op in cost_of(circuit).ops:
         counts.setdefault(op.label, []).append(getattr(op, what))
     totals = Counter({label: sum(each) for label, each in counts.items()})
     (first, most), *others = totals.most_common() or [("", 0)]
     if not others or not 0 < others[0][1] < most:
-        raise _Unasked
+        raise _NoQuestion
     whole = sum(totals.values())
     where = _places([n for n in counts[first] if n])
     share = f"{first} has {most:,} of {whole:,}, {most / whole:.0%}{where}"
     why = f"{share}; {others[0][0]} {others[0][1]:,}."
-    text = f"Which operation has the most {COUNTED[what]}?"
-    return _posed(text, first, [label for label, _ in others], why, str)
+    text = f"Which operation has the most {QUANTITIES[what]}?"
+    return _make_question(text, first, [label for label, _ in others], why, str)
 
 
 def _places(counts: list[int]) -> str:
@@ -229,7 +231,7 @@ def _places(counts: list[int]) -> str:
     return f", in {len(counts):,} places, {max(counts):,} in {alike}"
 
 
-def _changed(
+def _size_change(
     entry: Entry, settings: Mapping[str, int], circuit: Circuit, what: str, change: str
 ) -> Question:
     """Asks what a change of sizes does to a cost."""
@@ -237,17 +239,21 @@ def _changed(
     before = getattr(cost_of(circuit), what)
     after = getattr(cost_of(elaborate(entry.build(**{**settings, **new}))), what)
     if not before:
-        raise _Unasked
+        raise _NoQuestion
     factor = Fraction(*(next((n, settings[name]) for name, n in new.items())))
     ratio = Fraction(after, before)
     usual = (Fraction(1), factor, factor**2, 1 / factor, Fraction(2), Fraction(4), Fraction(1, 2))
     right = in_words(ratio)
-    wrong = [in_words(each) for each in usual if not 1 / NEAR < each / ratio < NEAR]
+    wrong = [
+        in_words(each) for each in usual if not 1 / MIN_WRONG_RATIO < each / ratio < MIN_WRONG_RATIO
+    ]
     moves = listed(f"{name} goes from {settings[name]} to {n}" for name, n in new.items())
-    text = f"{moves}. What becomes of the {before:,} {COUNTED[what]}?"
+    text = f"{moves}. What becomes of the {before:,} {QUANTITIES[what]}?"
     ratios = {in_words(each): each for each in (*usual, ratio)}
     why = f"There are {after:,} then."
-    return _posed(text, right, wrong, why, lambda said: f"{float(ratios[str(said)]):020.9f}")
+    return _make_question(
+        text, right, wrong, why, lambda said: f"{float(ratios[str(said)]):020.9f}"
+    )
 
 
 def _sizes(entry: Entry, settings: Mapping[str, int], change: str) -> dict[str, int]:
@@ -259,14 +265,14 @@ def _sizes(entry: Entry, settings: Mapping[str, int], change: str) -> dict[str, 
     if not found or any(
         n in (0, settings[name]) or not settings[name] for name, n in found.items()
     ):
-        raise _Unasked
+        raise _NoQuestion
     return found
 
 
 # --- all of them ----------------------------------------------------------------------------------
 
 
-def _posed(
+def _make_question(
     text: str,
     right: Answer,
     wrong: Iterable[Answer],
@@ -281,8 +287,8 @@ def _posed(
         others.setdefault(_identity(answer), answer)
     others.pop(_identity(right), None)
     if not others:
-        raise _Unasked
-    answers = sorted([right, *list(others.values())[: SHOWN - 1]], key=order)
+        raise _NoQuestion
+    answers = sorted([right, *list(others.values())[: ANSWER_COUNT - 1]], key=order)
     return Question(text, tuple(answers), answers.index(right), why, about, hides)
 
 
@@ -292,12 +298,12 @@ def _identity(answer: Answer) -> object:
     return answer.display_name if isinstance(answer, Axis) else answer
 
 
-def _spelled(answer: Answer) -> str:
+def _shuffle_key(answer: Answer) -> str:
     """Returns what shapes are ordered by: nothing that tells which of them is right."""
     return sha256(repr(answer).encode()).hexdigest()
 
 
-def _called(answer: Answer) -> str:
+def _axis_name(answer: Answer) -> str:
     assert isinstance(answer, Axis)
     return answer.display_name
 
@@ -309,7 +315,7 @@ def _sentence(words: str) -> str:
 KINDS: Mapping[str, Callable[[Circuit, str], Question]] = {
     "shape": _shape,
     "numbers": _numbers,
-    "gone": _gone,
-    "along": _along,
-    "most": _most,
+    "gone": _lost_axis,
+    "along": _op_axis,
+    "most": _largest_op,
 }

@@ -20,7 +20,7 @@ from ncd.circuit.circuit import Cell, Circuit, Fence, Value
 from ncd.circuit.costs import Cost, cost_of
 from ncd.circuit.elaborate import elaborate
 from ncd.errors import LimitError, NCDError, ParseError, short_repr
-from ncd.installation import bundled
+from ncd.installation import package_path
 from ncd.language.arguments import check_text
 from ncd.language.axes import Axis
 from ncd.language.torch_code import Arg
@@ -31,7 +31,7 @@ from ncd.words import listed, nearest_name, plain_text
 
 # --- A lesson as data: its text in a link, and its JSON file
 
-MOST = 40  # views
+MAX_VIEWS = 40  # views
 LETTERS = 8000  # of all of them in a link
 LINE = 200  # letters
 FILE = 64_000  # letters of a file
@@ -90,7 +90,7 @@ class Lesson:
             page, query, says = match.groups()
             if page in pages:
                 views.append(LessonStep(page, query, unquote(says)[:LINE]))
-        return cls(tuple(views[:MOST]))
+        return cls(tuple(views[:MAX_VIEWS]))
 
     def json(self) -> str:
         """Returns the text of the lesson's file."""
@@ -111,9 +111,9 @@ class Lesson:
         if not isinstance(said, dict) or not isinstance(said.get("views"), list):
             raise ParseError('a lesson is an object with a list "views"', cure=SHAPE)
         views = said["views"]
-        if not 0 < len(views) <= MOST:
+        if not 0 < len(views) <= MAX_VIEWS:
             fact = f"the lesson has {len(views)} views"
-            raise LimitError(fact, cure=f"1 to {MOST}")
+            raise LimitError(fact, cure=f"1 to {MAX_VIEWS}")
         lesson = cls(tuple(_view(each, n, pages) for n, each in enumerate(views, 1)))
         return cls.of_link(str(lesson), pages)  # also if it is too long for a link
 
@@ -229,7 +229,7 @@ def _shapes(entry: Entry, circuit: Circuit) -> Iterator[tuple[str, str]]:
     chosen: dict[str, Cell] = {}  # one of each role
     for cell in sorted(cells, key=_news, reverse=True):
         role = cell.op.role
-        worth = _changed(cell) or not chosen
+        worth = _changed_axis_count(cell) or not chosen
         if len(chosen) < OPS and role not in chosen and worth and _question(entry, _asking(cell)):
             chosen[role] = cell
     for cell in sorted(chosen.values(), key=cells.index):
@@ -248,10 +248,10 @@ def _news(cell: Cell) -> int:
     """Returns how many axes an op adds and drops, less for one that changes no numbers."""
     calls = cell.torch_code if isinstance(cell.torch_code, tuple) else (cell.torch_code,)
     passes = all(isinstance(call, Arg) for call in calls)
-    return _changed(cell) + (cell.op.role not in PASSING) * 2 - passes * 9
+    return _changed_axis_count(cell) + (cell.op.role not in PASSING) * 2 - passes * 9
 
 
-def _changed(cell: Cell) -> int:
+def _changed_axis_count(cell: Cell) -> int:
     """Returns how many axes go in and do not leave, or the other way."""
     ins = {axis.display_name for value in cell.inputs for axis in value.array}
     outs = {axis.display_name for value in cell.outputs for axis in value.array}
@@ -269,7 +269,7 @@ def _busiest(entry: Entry) -> Iterator[tuple[str, str]]:
         ("flops", "multiplies arrays", "multiply arrays"),
     ):
         ask = f"most:{what}"
-        at = _published(entry, ask)
+        at = _published_sizes(entry, ask)
         if found := question(entry, entry.settings(at), ask):
             ops = cost_of(elaborate(entry.build(**entry.settings(at)))).ops
             busy = [op for op in ops if getattr(op, what)]
@@ -278,11 +278,11 @@ def _busiest(entry: Entry) -> Iterator[tuple[str, str]]:
             yield f"{sizes}ask={ask}", f"{len(busy)} of its {len(ops)} operations {does}."
             same = (op for op in busy if op.label == found.answers[found.answer_index])
             largest = max(same, key=lambda op: getattr(op, what))
-            yield f"{sizes}select={largest.node}", found.why
+            yield f"{sizes}select={largest.node}", found.explanation
             return
 
 
-def _published(entry: Entry, ask: str) -> dict[str, int]:
+def _published_sizes(entry: Entry, ask: str) -> dict[str, int]:
     """Returns the sizes that a published model changes, if a question has another answer there."""
     usual = _question(entry, ask)
     if not usual or not entry.presets:
@@ -304,7 +304,7 @@ def _growth(entry: Entry) -> Iterator[tuple[str, str]]:
                 meaning = f" ({knob.help})" if knob.help else ""
                 says = f"We double {knob.name}{meaning}, now {now}."
                 yield f"ask={what}:{knob.name}={then}", says
-                yield f"{knob.name}={then}", f"{knob.name} is {then}. {found.why}"
+                yield f"{knob.name}={then}", f"{knob.name} is {then}. {found.explanation}"
                 return
 
 
@@ -321,7 +321,7 @@ def _total(cost: Cost) -> str:
 
 # --- Lessons from the files of ``assets/lessons``; systems without a file have one made from them
 
-FOLDER = bundled("assets", "lessons")
+FOLDER = package_path("assets", "lessons")
 
 
 def lesson_of(entry: Entry) -> Lesson:
@@ -331,11 +331,11 @@ def lesson_of(entry: Entry) -> Lesson:
     >>> lesson_of(ncd.catalogue["unet"]).views[0].page
     'unet'
     """
-    return written().get(entry.name) or _default(entry)
+    return written_lessons().get(entry.name) or _default(entry)
 
 
 @lru_cache(1)
-def written() -> dict[str, Lesson]:
+def written_lessons() -> dict[str, Lesson]:
     """Returns the lessons that have a file, by the name of their system."""
     files = sorted(FOLDER.glob("*.json"))
     return {file.stem: Lesson.of_json(file.read_text(), CATALOGUE) for file in files}

@@ -32,16 +32,16 @@ def _loss() -> Term:
     )
 
 
-_SMALL = "a few, so that every number can be followed"
+_SIZE_REASON = "a few, so that every number can be followed"
 
 AUTOGRAD = Entry(
     name="autograd",
     title="Autograd",
     source="From autograd to transformers, part 1",
     knobs=(
-        Knob("b", 1, 16, 4, help="examples", reason=_SMALL),
-        Knob("m", 1, 16, 3, help="features that go in", reason=_SMALL),
-        Knob("k", 1, 16, 2, help="features that come out", reason=_SMALL),
+        Knob("b", 1, 16, 4, help="examples", reason=_SIZE_REASON),
+        Knob("m", 1, 16, 3, help="features that go in", reason=_SIZE_REASON),
+        Knob("k", 1, 16, 2, help="features that come out", reason=_SIZE_REASON),
     ),
     system=autograd,
     section="Learning",
@@ -109,7 +109,13 @@ MLP_GEOMETRY = Entry(
 
 # --- One network as a module that owns its weights, and as a function of its weights
 
-GIVEN = {"x": "b i", "w1": "h i", "b1": "h", "w2": "o h", "b2": "o"}  # what the function is given
+FUNCTION_INPUTS = {
+    "x": "b i",
+    "w1": "h i",
+    "b1": "h",
+    "w2": "o h",
+    "b2": "o",
+}  # what the function is given
 
 
 def module_or_function(b: int = 8, i: int = 8, h: int = 64, function: int = 0) -> Term:
@@ -124,14 +130,14 @@ def module_or_function(b: int = 8, i: int = 8, h: int = 64, function: int = 0) -
 def _network(function: int) -> Term:
     if not function:
         maps = Linear("i -> h", "layer1", True), Linear("h -> o", "layer2", True)
-        return Named("b i", "x") >> Block(_between(*maps), "SimpleMLP", "module")
+        return Named("b i", "x") >> Block(_relu_between(*maps), "SimpleMLP", "module")
     first = Einsum("b i, h i -> b h") >> Map("b h, h -> b h", "$1 + $2", "+")
     second = Einsum("b h, o h -> b o") >> Map("b o, o -> b o", "$1 + $2", "+")
-    given = (Named(axes, name) for name, axes in GIVEN.items())
-    return Beside(*given) >> Block(_between(first, second), "mlp_fn", "neutral")
+    given = (Named(axes, name) for name, axes in FUNCTION_INPUTS.items())
+    return Beside(*given) >> Block(_relu_between(first, second), "mlp_fn", "neutral")
 
 
-def _between(first: Term, second: Term) -> Term:
+def _relu_between(first: Term, second: Term) -> Term:
     return first >> Elementwise("relu") >> second
 
 

@@ -13,7 +13,7 @@ from ncd.language.wire import Wire
 from ncd.ops import Add, Cut, Elementwise, Linear, Map
 from ncd.systems.catalogue_entry import Entry, Knob, Preset
 
-WATCHED = {
+WATCHED_ARRAYS = {
     "lstm": ("hidden state", "cell state", "input gate", "forget gate", "output gate"),
     "gru": ("hidden state", "reset gate", "update gate"),
 }  # what with_gates gives of each system, in this order
@@ -60,7 +60,7 @@ def gru(t: int = 12, m: int = 16, h: int = 8) -> Term:
 
 
 def with_gates(name: str, t: int, m: int, h: int) -> Term:
-    """Returns the LSTM or the GRU with the arrays in ``WATCHED`` as additional outputs.
+    """Returns the LSTM or the GRU with the arrays in ``WATCHED_ARRAYS`` as additional outputs.
 
     >>> str(with_gates("gru", 5, 3, 4).cod)
     't h, t h, t h'
@@ -95,7 +95,7 @@ def _lstm(watched: bool = False) -> Term:
         Id("h") @ Map("h, h -> h", "tanh($1) * $2", "hidden"),
         Wire("h, h -> $1, $2, $2, $1" if watched else "h, h -> $1, $2, $2"),
     )
-    return _scanned(step, 2, "lstm", watched)
+    return _recurrence(step, 2, "lstm", watched)
 
 
 @lru_cache
@@ -115,7 +115,7 @@ def _gru(watched: bool = False) -> Term:
         Map("h, h, h -> h", "(1 - $1) * $2 + $1 * $3", "hidden"),
         Wire("h -> h, h"),
     )
-    return _scanned(step, 1, "gru", watched)
+    return _recurrence(step, 1, "gru", watched)
 
 
 def _sum(gate: str) -> Term:
@@ -123,9 +123,9 @@ def _sum(gate: str) -> Term:
     return Map("h, h -> h", "sigmoid($1 + $2)", gate)
 
 
-def _scanned(step: Term, states: int, name: str, watched: bool) -> Term:
+def _recurrence(step: Term, states: int, name: str, watched: bool) -> Term:
     """Returns a step along t with states that begin at zero; the last states are dropped."""
-    gates = len(WATCHED[name]) if watched else 1
+    gates = len(WATCHED_ARRAYS[name]) if watched else 1
     dropped, given = ", ".join(["h"] * states), ", ".join(["t h"] * gates)
     places = ", ".join(f"${i + 1 + states}" for i in range(gates)) if gates > 1 else given
     begin: Term = Map("-> h", "0", "0")

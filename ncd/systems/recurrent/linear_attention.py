@@ -136,19 +136,21 @@ def _recurrence(
     body = Id(tokens) >> maps
     count = states.count(",") + 1
     if watched:
-        return Wire(f"t m -> {tokens}") >> body >> _watched(given, start, states, step, count)
+        return Wire(f"t m -> {tokens}") >> body >> _observed_scan(given, start, states, step, count)
     scan = start @ Id(given) >> Scan(step, "t", states=count) >> Wire(f"{states}, t h v -> t h v")
     return Wire(f"t m -> {tokens}") >> Block(
         body >> scan >> Linear("h v -> m", "O"), title, "module"
     )
 
 
-def _watched(given: str, start: Term, states: str, step: Term, count: int) -> Term:
+def _observed_scan(given: str, start: Term, states: str, step: Term, count: int) -> Term:
     """Returns the scan with every state, keys and values as additional outputs."""
-    seen = step >> Wire(f"{states}, h v -> {states}, {STATE}, h v", f"{_to(count)} 1 {count + 1}")
+    seen = step >> Wire(
+        f"{states}, h v -> {states}, {STATE}, h v", f"{_numbers_to(count)} 1 {count + 1}"
+    )
     kept = "t h k, t h v"
     return (
-        Wire(f"{given} -> {kept}, {given}", f"1 2 {_to(given.count(',') + 1)}")
+        Wire(f"{given} -> {kept}, {given}", f"1 2 {_numbers_to(given.count(',') + 1)}")
         >> Id(kept) @ (start @ Id(given) >> Scan(seen, "t", states=count))
         >> Wire(
             f"{kept}, {states}, t {STATE}, t h v -> t {STATE}, {kept}, t h v",
@@ -158,7 +160,7 @@ def _watched(given: str, start: Term, states: str, step: Term, count: int) -> Te
     )
 
 
-def _to(count: int) -> str:
+def _numbers_to(count: int) -> str:
     """Returns the numbers from 1 to a count."""
     return " ".join(map(str, range(1, count + 1)))
 

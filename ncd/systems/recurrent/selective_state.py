@@ -107,7 +107,7 @@ def _selective_state(d: str, eps: float) -> Term:
     state = f"{d} s"
     rate = Linear("r -> " + d, "dt_proj") @ Param(d, "dt_bias", _STEP)
     step = Then(
-        _normed(f"{d} -> r", "x_dt", eps),
+        _linear_with_norm(f"{d} -> r", "x_dt", eps),
         rate,
         Map(f"{d}, {d} -> {d}", "log(1 + exp($1 + $2))", STEPS),
     )
@@ -117,7 +117,7 @@ def _selective_state(d: str, eps: float) -> Term:
         >> Wire(f"{state}, t {d} -> t {d}")
     )
     x = f"t {d}"
-    writes, reads = (_normed(f"{d} -> s", name, eps) for name in (WRITES, READS))
+    writes, reads = (_linear_with_norm(f"{d} -> s", name, eps) for name in (WRITES, READS))
     body = Then(
         Wire(f"{x} -> {x}, {x}, {x}, {x}, {x}"),
         step @ Id(x) @ writes @ reads @ Id(x),
@@ -128,7 +128,7 @@ def _selective_state(d: str, eps: float) -> Term:
     return Block(body, "Selective State Space", "einsum")
 
 
-def _normed(pattern: str, name: str, eps: float) -> Term:
+def _linear_with_norm(pattern: str, name: str, eps: float) -> Term:
     """Returns a map, with a norm behind it if there are any."""
     made = Linear(pattern, name)
     return made >> RMSNorm(pattern[-1], f"{name}_norm", eps) if eps else made
@@ -158,7 +158,7 @@ def _sizes(n: int, m: int) -> dict[str, int]:
 
 
 _TABLE = 'Gu and Dao 2023, "Mamba", appendix E.2.1, table 12, and its published config.json'
-_PUBLISHED = (
+_PUBLISHED_MODELS = (
     ("130m", 24, 768, "Mamba 130M"),
     ("370m", 48, 1024, "Mamba 370M"),
     ("790m", 48, 1536, "Mamba 790M"),
@@ -185,6 +185,7 @@ MAMBA = Entry(
     type="t#v -> t v",
     width=900,
     presets=tuple(
-        Preset(f"mamba-{name}", _sizes(n, m), _TABLE, title) for name, n, m, title in _PUBLISHED
+        Preset(f"mamba-{name}", _sizes(n, m), _TABLE, title)
+        for name, n, m, title in _PUBLISHED_MODELS
     ),
 )

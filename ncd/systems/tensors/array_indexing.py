@@ -13,7 +13,7 @@ from ncd.ops import Function, Index
 from ncd.systems.catalogue_entry import Entry, Knob
 
 
-def _numbered(**sizes: int) -> Axes:
+def _size_labelled_axes(**sizes: int) -> Axes:
     """Returns the axes labelled by their sizes, as in the figures of section 2.3."""
     return Axes(**{name: plain(size, str(size)) for name, size in sizes.items()})
 
@@ -22,7 +22,7 @@ def tensors(
     a: int = 3, b: int = 4, c: int = 2, d: int = 6, p: int = 3, q: int = 3, r: int = 1, s: int = 2
 ) -> Term:
     """f on the last two of three arrays, then g on the first and the result of f."""
-    n = _numbered(a=a, b=b, c=c, d=d, p=p, q=q, r=r, s=s)
+    n = _size_labelled_axes(a=a, b=b, c=c, d=d, p=p, q=q, r=r, s=s)
     f, g = Function("f", "b c, d -> p q", "tanh"), Function("g", "a, p q -> r s", "tanh")
     return n(Id("a") @ f >> g)
 
@@ -43,7 +43,7 @@ def arrays(
 
 def indexes(a: int = 4, b: int = 3, i: int = 2) -> Term:
     """Row i of a table."""
-    n = _numbered(a=a, b=b)
+    n = _size_labelled_axes(a=a, b=b)
     return n(Index("a b", a=i))
 
 
@@ -60,36 +60,36 @@ def subtensors(a: int = 5, b: int = 7, i: int = 2, j: int = 3) -> Term:
 
 def row(a: int = 3, b: int = 2, fn: str = "tanh") -> Term:
     """G on one row: ``fn`` of a linear map, as are H and f below."""
-    return _numbered(a=a, b=b)(Function("G", "a -> b", fn))
+    return _size_labelled_axes(a=a, b=b)(Function("G", "a -> b", fn))
 
 
 def broadcasting(c: int = 4, a: int = 3, b: int = 2, i: int = 2) -> Term:
     """Row i of G on every row, and G on row i."""
-    n = _numbered(a=a, b=b, c=c)
+    n = _size_labelled_axes(a=a, b=b, c=c)
     index, before = n(Index("c b", c=i)), n(Index("c a", c=i))
     return Equation(rows(c, a, b) >> index, before >> row(a, b), sign="≝")
 
 
 def rows(c: int = 4, a: int = 3, b: int = 2) -> Term:
     """G on every row."""
-    return _numbered(a=a, c=c)(Id("c a")) >> row(a, b)
+    return _size_labelled_axes(a=a, c=c)(Id("c a")) >> row(a, b)
 
 
 def pair(a: int = 3, d: int = 4, b: int = 2, fn: str = "tanh") -> Term:
     """H on one row and one other array."""
-    return _numbered(a=a, b=b, d=d)(Function("H", "a, d -> b", fn))
+    return _size_labelled_axes(a=a, b=b, d=d)(Function("H", "a, d -> b", fn))
 
 
 def inner_broadcasting(c: int = 4, a: int = 3, d: int = 4, b: int = 2, i: int = 2) -> Term:
     """Row i of H on every row, and H on row i, beside one other array."""
-    n = _numbered(a=a, b=b, c=c, d=d)
+    n = _size_labelled_axes(a=a, b=b, c=c, d=d)
     index, before = n(Index("c b", c=i)), n(Index("c a", c=i) @ Id("d"))
     return Equation(pairs(c, a, d, b) >> index, before >> pair(a, d, b), sign="≝")
 
 
 def pairs(c: int = 4, a: int = 3, d: int = 4, b: int = 2) -> Term:
     """H on every row, each with the same other array."""
-    return _numbered(a=a, c=c, d=d)(Id("c a, d")) >> pair(a, d, b)
+    return _size_labelled_axes(a=a, c=c, d=d)(Id("c a, d")) >> pair(a, d, b)
 
 
 def value(fn: str = "tanh") -> Term:
@@ -99,24 +99,24 @@ def value(fn: str = "tanh") -> Term:
 
 def elementwise(c: int = 4, a: int = 3, i: int = 2) -> Term:
     """Row i of f on every number, and f on the numbers of row i."""
-    index = _numbered(a=a, c=c)(Index("c a", c=i))
-    return Equation(values(c, a) >> index, index >> _EACH, sign="≝")
+    index = _size_labelled_axes(a=a, c=c)(Index("c a", c=i))
+    return Equation(values(c, a) >> index, index >> _ELEMENT_FUNCTION, sign="≝")
 
 
 def values(c: int = 4, a: int = 3) -> Term:
     """f on every number."""
-    return _numbered(a=a, c=c)(Id("c a")) >> _EACH
+    return _size_labelled_axes(a=a, c=c)(Id("c a")) >> _ELEMENT_FUNCTION
 
 
-_EACH = Function("f", "() -> ()", "tanh")
+_ELEMENT_FUNCTION = Function("f", "() -> ()", "tanh")
 
 
 # --- the catalogue --------------------------------------------------------------------------------
 
-_SMALL = "up to 8, so that every number can be seen"
+_SIZE_REASON = "up to 8, so that every number can be seen"
 
 
-def _size(name: str, default: int, help: str, reason: str = _SMALL, least: int = 1) -> Knob:
+def _size(name: str, default: int, help: str, reason: str = _SIZE_REASON, least: int = 1) -> Knob:
     return Knob(name, least, 8, default, help=help, reason=reason)
 
 
@@ -137,7 +137,7 @@ def _pairs(i: int, j: int, **sizes: int) -> dict[str, str]:
     }
 
 
-def _defined(what: str, c: int, i: int, **sizes: int) -> dict[str, str]:
+def _definition_notes(what: str, c: int, i: int, **sizes: int) -> dict[str, str]:
     some = ", ".join(map(str, range(c))) if c < 6 else f"0 … {c - 1}"
     return {
         "": f"{what} can be formally defined in terms of indexes. The left and right hand side "
@@ -149,17 +149,17 @@ def _defined(what: str, c: int, i: int, **sizes: int) -> dict[str, str]:
 
 def _defined_inside(c: int, d: int, i: int, **sizes: int) -> dict[str, str]:
     beside = f"Here, the index is accompanied by an identity on the ${d}$-shaped variable."
-    return {**_defined("Inner broadcasting", c, i), "n3": beside}
+    return {**_definition_notes("Inner broadcasting", c, i), "n3": beside}
 
 
-def _passed(i: int, **sizes: int) -> dict[str, str]:
+def _passing_notes(i: int, **sizes: int) -> dict[str, str]:
     some = f"row ${i}$ of $f$ on every number is $f$ on every number of row ${i}$"
     return {"": f"An index passes over $f$ too: {some}."}
 
 
 _ROWS = _size("c", 4, "rows", "as many as an index can choose from", 2)
-_LONG = _size("a", 3, "length of a row")
-_OUT = _size("b", 2, "length of a row that comes out")
+_ROW_LENGTH = _size("a", 3, "length of a row")
+_RESULT_LENGTH = _size("b", 2, "length of a row that comes out")
 _ROW = _index("i", 2, "c", 3)
 
 TENSORS = Entry(
@@ -221,11 +221,11 @@ BROADCASTING = Entry(
     name="broadcasting",
     title="Broadcasting",
     source="Notebook, figure 10",
-    knobs=(_ROWS, _LONG, _OUT, _ROW),
+    knobs=(_ROWS, _ROW_LENGTH, _RESULT_LENGTH, _ROW),
     system=broadcasting,
     section="Tensors",
     type="c a -> b, b",
-    notes=partial(_defined, "Broadcasting"),
+    notes=partial(_definition_notes, "Broadcasting"),
     bands=True,
 )
 
@@ -233,7 +233,7 @@ INNER_BROADCASTING = Entry(
     name="inner-broadcasting",
     title="Inner broadcasting",
     source="Notebook, figure 11",
-    knobs=(_ROWS, _LONG, _size("d", 4, "length of the other array"), _OUT, _ROW),
+    knobs=(_ROWS, _ROW_LENGTH, _size("d", 4, "length of the other array"), _RESULT_LENGTH, _ROW),
     system=inner_broadcasting,
     section="Tensors",
     type="c a, d -> b, b",
@@ -245,10 +245,10 @@ ELEMENTWISE = Entry(
     name="elementwise",
     title="Elementwise operations",
     source="Notebook, figure 12",
-    knobs=(_ROWS, _LONG, _ROW),
+    knobs=(_ROWS, _ROW_LENGTH, _ROW),
     system=elementwise,
     section="Tensors",
     type="c a -> a, a",
-    notes=_passed,
+    notes=_passing_notes,
     bands=True,
 )

@@ -21,15 +21,15 @@ from ncd.words import nearest_name
 
 REDUCTIONS = ("max", "mean", "min", "sum")
 HOW = ("rearrange", "repeat", *REDUCTIONS)
-REST = "..."
+ELLIPSIS = "..."
 _GROUP = re.compile(r"\((?P<several>[^()]*)\)|(?P<one>[^\s()]+)")
 
 
 class PatternWord(NamedTuple):
-    """A word of a pattern; ``at`` distinguishes numbers, and the axes of an ellipsis."""
+    """A word of a pattern; ``occurrence`` distinguishes numbers, and the axes of an ellipsis."""
 
     text: str
-    at: int = 0
+    occurrence: int = 0
 
 
 Parts = tuple[PatternWord, ...]  # of one axis; none for an axis of length 1
@@ -39,7 +39,7 @@ Parts = tuple[PatternWord, ...]  # of one axis; none for an axis of length 1
 class EinopsCall:
     """One call: "rearrange", "repeat" or a reduction, its pattern, and lengths by name."""
 
-    how: str
+    operation: str
     pattern: str
     lengths: tuple[tuple[str, int], ...] = ()
 
@@ -63,7 +63,7 @@ class EinopsCall:
         """
         found = list(_GROUP.finditer(self.pattern.split("->")[0]))
         rest = axes - len(found) + 1
-        return tuple(at.span() for at in found for _ in range(rest if at[0] == REST else 1))
+        return tuple(at.span() for at in found for _ in range(rest if at[0] == ELLIPSIS else 1))
 
     def sizes(self, shape: Sequence[int]) -> dict[PatternWord, int]:
         """Returns the length of every part, for an array of this shape.
@@ -76,31 +76,34 @@ class EinopsCall:
         given = dict(self.lengths)
         found: dict[PatternWord, int] = {}
         for parts, size in zip(left, shape, strict=True):
-            known = [_given(part, given) for part in parts]
+            known = [_part_length(part, given) for part in parts]
             rest = size // prod(n or 1 for n in known)
             found |= {part: n or rest for part, n in zip(parts, known, strict=True)}
         return found | {
-            part: _given(part, given) or 1 for parts in right for part in parts if part not in found
+            part: _part_length(part, given) or 1
+            for parts in right
+            for part in parts
+            if part not in found
         }
 
 
-def _given(part: PatternWord, lengths: dict[str, int]) -> int | None:
+def _part_length(part: PatternWord, lengths: dict[str, int]) -> int | None:
     """Returns the length of a part: its number as written, or that of its name; else None."""
     return int(part.text) if part.text.isdecimal() else lengths.get(part.text)
 
 
 def _read(side: str, rest: int, numbers: count[int]) -> tuple[Parts, ...]:
     """Returns the axes of one side; an ellipsis stands for ``rest`` axes."""
-    dots = tuple(PatternWord(REST, i) for i in range(rest))
+    dots = tuple(PatternWord(ELLIPSIS, i) for i in range(rest))
     axes: list[Parts] = []
     for found in _GROUP.finditer(side):
-        if found["one"] == REST:
+        if found["one"] == ELLIPSIS:
             axes += [(dot,) for dot in dots]
             continue
         parts: list[PatternWord] = []
         for word in (found["one"] or found["several"]).split():
             number = word.isdecimal()
-            if word == REST:
+            if word == ELLIPSIS:
                 parts += dots
             elif not number or int(word) != 1:
                 parts.append(PatternWord(word, next(numbers) if number else 0))
@@ -108,7 +111,7 @@ def _read(side: str, rest: int, numbers: count[int]) -> tuple[Parts, ...]:
     return tuple(axes)
 
 
-def rearranged(shape: Sequence[int], calls: Sequence[EinopsCall], names: str = "") -> Term:
+def einops_term(shape: Sequence[int], calls: Sequence[EinopsCall], names: str = "") -> Term:
     """Returns a term that applies the calls in order to an array of these sizes.
 
     The array has the names that the first pattern gives it, or ``names`` if it begins with the
@@ -116,7 +119,7 @@ def rearranged(shape: Sequence[int], calls: Sequence[EinopsCall], names: str = "
     einops takes them.
 
     >>> call = EinopsCall("max", "(h h1) (w w1) c -> c h w", (("h1", 2), ("w1", 2)))
-    >>> rearranged((4, 6, 3), [call]).cod.spec
+    >>> einops_term((4, 6, 3), [call]).cod.spec
     'c:3 h:2 w:3'
     """
     made = _Names()
@@ -129,10 +132,12 @@ def rearranged(shape: Sequence[int], calls: Sequence[EinopsCall], names: str = "
     else:
         left, _ = calls[0].sides(len(shape))
         sizes = calls[0].sizes(shape)
-        named = Array(made.first(parts, n, sizes) for parts, n in zip(left, shape, strict=True))
+        named = Array(
+            made.input_axis(parts, n, sizes) for parts, n in zip(left, shape, strict=True)
+        )
         term = Id(Type((named,)))
     for call in calls:
-        term = _Stage(call, made).after(term)
+        term = _Stage(call, made).apply_to(term)
     return term
 
 
@@ -140,71 +145,75 @@ def rearranged(shape: Sequence[int], calls: Sequence[EinopsCall], names: str = "
 class _Names:
     """Names of a term's axes: each is unique, and its label is the written name."""
 
-    used: set[str] = field(default_factory=set)
+    used_names: set[str] = field(default_factory=set)
 
     def fresh(self, said: str, size: int, shown: str = "") -> Axis:
-        names = (said, *(f"{said}_{n}" for n in range(2, len(self.used) + 3)))
-        name = next(name for name in names if name not in self.used)
-        self.used.add(name)
+        names = (said, *(f"{said}_{n}" for n in range(2, len(self.used_names) + 3)))
+        name = next(name for name in names if name not in self.used_names)
+        self.used_names.add(name)
         return Axis(name, size, label="" if name == (shown or said) else shown or said)
 
-    def whole(self, several: Sequence[Axis]) -> Axis:
+    def product_axis(self, several: Sequence[Axis]) -> Axis:
         """Returns the product of some axes: h·w."""
         size = prod(axis.numel for axis in several)
         said = "".join(axis.identifier for axis in several)
         shown = "·".join(axis.label or axis.name for axis in several)
         return self.fresh(said[:40], size, shown[:40])
 
-    def first(self, parts: Parts, size: int, sizes: dict[PatternWord, int]) -> Axis:
+    def input_axis(self, parts: Parts, size: int, sizes: dict[PatternWord, int]) -> Axis:
         """Returns an axis of the input array, as the first pattern describes it."""
         if not parts:
             return self.fresh("one", size, "1")
-        words = [part.text.replace(REST, "rest") for part in parts]
-        return self.whole([Axis(word, sizes[p]) for word, p in zip(words, parts, strict=True)])
+        words = [part.text.replace(ELLIPSIS, "rest") for part in parts]
+        return self.product_axis(
+            [Axis(word, sizes[p]) for word, p in zip(words, parts, strict=True)]
+        )
 
 
 @dataclass
 class _Stage:
-    """One call on the array that a term returns; ``own`` are the axes of its parts."""
+    """One call on the array that a term returns; ``part_axes`` are the axes of its parts."""
 
     call: EinopsCall
     names: _Names
-    own: dict[PatternWord, Axis] = field(default_factory=dict)
+    part_axes: dict[PatternWord, Axis] = field(default_factory=dict)
 
-    def after(self, term: Term) -> Term:
+    def apply_to(self, term: Term) -> Term:
         array = term.cod[0]
         left, right = self.call.sides(len(array))
         sizes = self.call.sizes(array.shape)
         steps = [
             step
             for parts, axis in zip(left, array, strict=True)
-            for step in self._taken(parts, axis, sizes)
+            for step in self._axis_steps(parts, axis, sizes)
         ]
         kept = {part for parts in right for part in parts}
-        ended = [self.own[part] for parts in left for part in parts if part not in kept]
+        ended = [self.part_axes[part] for parts in left for part in parts if part not in kept]
         if ended:
-            steps.append(Reduce(_pattern([Array(ended)], [Array()]), self.call.how))
+            steps.append(Reduce(_pattern([Array(ended)], [Array()]), self.call.operation))
         for step in steps:
             term = term >> step
-        return self._given(term, right, sizes)
+        return self._build_output(term, right, sizes)
 
-    def _taken(self, parts: Parts, axis: Axis, sizes: dict[PatternWord, int]) -> list[Term]:
+    def _axis_steps(self, parts: Parts, axis: Axis, sizes: dict[PatternWord, int]) -> list[Term]:
         """Returns the steps that rename, split or reduce an axis."""
         if not parts:
             return [Index(_pattern([Array((axis,))], [Array()]), {axis.name: 0})]
-        if len(parts) == 1 and parts[0].text in (REST, axis.display_name):
-            self.own[parts[0]] = axis
+        if len(parts) == 1 and parts[0].text in (ELLIPSIS, axis.display_name):
+            self.part_axes[parts[0]] = axis
             return []
         for part in parts:
-            self.own[part] = self._part(part, sizes[part])
-        pattern = _pattern([Array((axis,))], [Array(self.own[part] for part in parts)])
+            self.part_axes[part] = self._part(part, sizes[part])
+        pattern = _pattern([Array((axis,))], [Array(self.part_axes[part] for part in parts)])
         return [Rename(pattern) if len(parts) == 1 else Split(pattern)]
 
     def _part(self, part: PatternWord, size: int) -> Axis:
         name = f"n{part.text}" if part.text.isdecimal() else part.text
         return self.names.fresh(name, size, part.text)
 
-    def _given(self, term: Term, right: tuple[Parts, ...], sizes: dict[PatternWord, int]) -> Term:
+    def _build_output(
+        self, term: Term, right: tuple[Parts, ...], sizes: dict[PatternWord, int]
+    ) -> Term:
         """Returns the steps that add axes, order all axes as on the right, and merge them."""
         new: list[Axis] = []
         order: list[Axis] = []
@@ -213,18 +222,20 @@ class _Stage:
                 new.append(self.names.fresh("one", 1, "1"))
                 order.append(new[-1])
             for part in parts:
-                if part not in self.own:
-                    self.own[part] = self._part(part, sizes[part])
-                    new.append(self.own[part])
-                order.append(self.own[part])
-        term = _ordered(term, new, order)
-        for several in ([self.own[part] for part in parts] for parts in right if len(parts) > 1):
-            whole = self.names.whole(several)
+                if part not in self.part_axes:
+                    self.part_axes[part] = self._part(part, sizes[part])
+                    new.append(self.part_axes[part])
+                order.append(self.part_axes[part])
+        term = _repeat_and_order(term, new, order)
+        for several in (
+            [self.part_axes[part] for part in parts] for parts in right if len(parts) > 1
+        ):
+            whole = self.names.product_axis(several)
             term = term >> Group(_pattern([Array(several)], [Array((whole,))]))
         return term
 
 
-def _ordered(term: Term, new: Sequence[Axis], order: Sequence[Axis]) -> Term:
+def _repeat_and_order(term: Term, new: Sequence[Axis], order: Sequence[Axis]) -> Term:
     """Returns the steps that repeat the array along new axes and order all axes."""
     array = term.cod[0]
     if not new and array.names == tuple(axis.name for axis in order):
@@ -242,7 +253,7 @@ def _pattern(takes: Iterable[Array], gives: Iterable[Array]) -> Signature:
 
 FUNCTIONS = ("rearrange", "reduce", "repeat")
 LONGEST = 300  # letters
-MOST = 4  # calls in each other
+MAX_NESTED_CALLS = 4  # calls in each other
 LENGTH = 100_000  # of an axis
 EXAMPLE = 'rearrange(ims, "b h w c -> h (b w) c")'
 Span = tuple[int, int]
@@ -266,8 +277,8 @@ class EinopsLine:
     ``spans`` and ``patterns`` are the places of each call and of its pattern in the text.
     """
 
-    given: str
-    first: bool
+    input_name: str
+    uses_first_image: bool
     calls: tuple[EinopsCall, ...]
     spans: tuple[Span, ...]
     patterns: tuple[Span, ...]
@@ -298,22 +309,24 @@ class _PatternReader:
     inputs: tuple[str, ...]
 
     def read(self) -> EinopsLine:
-        node = self._parsed()
+        node = self._parse_line()
         found: list[tuple[EinopsCall, Span, Span]] = []
         while isinstance(node, ast.Call):
             call, pattern = self._call(node)
             found.insert(0, (call, self._span(node.func), pattern))
-            if len(found) > MOST:
-                raise self._wrong(node, f"more than {MOST} calls stand in each other")
+            if len(found) > MAX_NESTED_CALLS:
+                raise self._call_error(
+                    node, f"more than {MAX_NESTED_CALLS} calls stand in each other"
+                )
             node = node.args[0]
         given, first = self._input(node)
         if not found:
             cure = f'rearrange({self.text}, "b h w c -> b c h w")'
-            raise self._wrong(node, "nothing is done with it", cure)
+            raise self._call_error(node, "nothing is done with it", cure)
         calls, spans, patterns = zip(*found, strict=True)
         return EinopsLine(given, first, calls, spans, patterns)
 
-    def _parsed(self) -> ast.expr:
+    def _parse_line(self) -> ast.expr:
         """Returns the syntax tree of the line, without an assignment and ``.shape``."""
         try:
             lines = ast.parse(self.text).body
@@ -323,17 +336,17 @@ class _PatternReader:
                 f"Python cannot read it: {error.msg}", (at, at + 1), cure=EXAMPLE
             ) from None
         except (ValueError, MemoryError, RecursionError):
-            raise CallError("Python cannot read it", self._whole, cure=EXAMPLE) from None
+            raise CallError("Python cannot read it", self._full_span, cure=EXAMPLE) from None
         line = lines[0] if len(lines) == 1 else None
         if not isinstance(line, ast.Expr | ast.Assign):
-            raise CallError("it is not one line with one value", self._whole, cure=EXAMPLE)
+            raise CallError("it is not one line with one value", self._full_span, cure=EXAMPLE)
         value = line.value
         if isinstance(value, ast.Attribute) and value.attr == "shape":
             value = value.value
         return value
 
     @property
-    def _whole(self) -> Span:
+    def _full_span(self) -> Span:
         return 0, len(self.text)
 
     def _span(self, node: ast.expr) -> Span:
@@ -342,7 +355,7 @@ class _PatternReader:
         start, end = (len(data[:n].decode()) for n in (node.col_offset, node.end_col_offset or 0))
         return start, end
 
-    def _wrong(self, node: ast.expr, fact: str, cure: str = "") -> CallError:
+    def _call_error(self, node: ast.expr, fact: str, cure: str = "") -> CallError:
         return CallError(fact, self._span(node), cure=cure)
 
     def _input(self, node: ast.expr) -> tuple[str, bool]:
@@ -350,11 +363,13 @@ class _PatternReader:
         name = node.value if isinstance(node, ast.Subscript) else node
         known = ", ".join((*self.inputs, f"{self.inputs[0]}[0]"))
         if not isinstance(name, ast.Name) or name.id not in self.inputs:
-            raise self._wrong(node, "there is no such array here", f"one of {known}")
+            raise self._call_error(node, "there is no such array here", f"one of {known}")
         if isinstance(node, ast.Subscript):
             place = node.slice.value if isinstance(node.slice, ast.Constant) else None
             if name.id != self.inputs[0] or place != 0 or isinstance(place, bool):
-                raise self._wrong(node, f"of all parts there is only {self.inputs[0]}[0]", known)
+                raise self._call_error(
+                    node, f"of all parts there is only {self.inputs[0]}[0]", known
+                )
         return name.id, first
 
     def _call(self, node: ast.Call) -> tuple[EinopsCall, Span]:
@@ -362,43 +377,45 @@ class _PatternReader:
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         if isinstance(node.func, ast.Attribute):
             fact = "an array is only named here, and its shape is not read"
-            raise self._wrong(node, fact, "a name, and its shape on a line below, such as 2x3")
+            raise self._call_error(node, fact, "a name, and its shape on a line below, such as 2x3")
         if name not in FUNCTIONS:
             cure = nearest_name(name, FUNCTIONS)
-            raise self._wrong(node.func, "there is no such function here", cure)
+            raise self._call_error(node.func, "there is no such function here", cure)
         wanted = 3 if name == "reduce" else 2
         if len(node.args) != wanted:
             what = 'an array, a pattern and a reduction such as "max"'
-            raise self._wrong(
+            raise self._call_error(
                 node,
                 f"{name} takes {what if wanted == 3 else 'an array and a pattern'}",
                 'reduce(ims, "b h w c -> h w c", "mean")' if wanted == 3 else EXAMPLE,
             )
         pattern, how = node.args[1], name
         if not isinstance(pattern, ast.Constant) or not isinstance(pattern.value, str):
-            raise self._wrong(pattern, "the pattern is a text in quotes", '"b h w c -> b c h w"')
+            raise self._call_error(
+                pattern, "the pattern is a text in quotes", '"b h w c -> b c h w"'
+            )
         if wanted == 3:
             how = self._reduction(node.args[2])
         lengths = tuple(self._length(keyword) for keyword in node.keywords)
-        return EinopsCall(how, pattern.value, lengths), self._inside(pattern, pattern.value)
+        return EinopsCall(how, pattern.value, lengths), self._pattern_span(pattern, pattern.value)
 
     def _reduction(self, node: ast.expr) -> str:
         known = ", ".join(f'"{name}"' for name in REDUCTIONS)
         if not isinstance(node, ast.Constant) or node.value not in REDUCTIONS:
-            raise self._wrong(node, "it is none of the reductions here", f"one of {known}")
+            raise self._call_error(node, "it is none of the reductions here", f"one of {known}")
         return str(node.value)
 
     def _length(self, keyword: ast.keyword) -> tuple[str, int]:
         node = keyword.value
         if keyword.arg is None:
-            raise self._wrong(node, "lengths are given one by one", "h1=2")
+            raise self._call_error(node, "lengths are given one by one", "h1=2")
         size = node.value if isinstance(node, ast.Constant) else None
         if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size <= LENGTH:
             fact = f"the length of {keyword.arg} is a whole number from 1 to {LENGTH:,}"
-            raise self._wrong(node, fact, f"{keyword.arg}=2")
+            raise self._call_error(node, fact, f"{keyword.arg}=2")
         return keyword.arg, size
 
-    def _inside(self, node: ast.expr, value: str) -> Span:
+    def _pattern_span(self, node: ast.expr, value: str) -> Span:
         """Returns the position of the pattern between its quotes."""
         start, end = self._span(node)
         at = self.text[start:end].find(value)
@@ -446,8 +463,8 @@ def term(text: str, sizes: dict[str, int]) -> Term:
     """
     given = shapes(**sizes)
     written = read(text, tuple(given))
-    names = NAMES[written.given] if written.first else ""
-    return rearranged(given[written.given], written.calls, names)
+    names = NAMES[written.input_name] if written.uses_first_image else ""
+    return einops_term(given[written.input_name], written.calls, names)
 
 
 EINOPS = Entry(

@@ -68,7 +68,7 @@ def streamed_norm(y: int = 64, m: int = 64, k: int = 32) -> Term:
 
 
 _SIDE = "up to 512, so that the loop over its tiles runs here in a moment"
-_WIDE = "up to 512; the wider, the more is saved"
+_WIDTH_REASON = "up to 512; the wider, the more is saved"
 SECTION = "Memory levels"
 
 MATRIX_PRODUCT = Entry(
@@ -104,7 +104,7 @@ FUSED_MLP = Entry(
     knobs=(
         Knob("y", 1, 512, 64, help="positions", reason=_SIDE),
         Knob("m", 1, 128, 32, help="features in and out", reason="up to 128: it is kept whole"),
-        Knob("f", 1, 512, 128, help="features between", reason=_WIDE),
+        Knob("f", 1, 512, 128, help="features between", reason=_WIDTH_REASON),
     ),
     system=fused_mlp,
     section=SECTION,
@@ -116,7 +116,7 @@ STREAMED_NORM = Entry(
     source="Zhang and Sennrich 2019",
     knobs=(
         Knob("y", 1, 512, 64, help="positions", reason=_SIDE),
-        Knob("m", 1, 512, 64, help="features that are normalised", reason=_WIDE),
+        Knob("m", 1, 512, 64, help="features that are normalised", reason=_WIDTH_REASON),
         Knob("k", 1, 128, 32, help="features that come out", reason="up to 128: they are kept"),
     ),
     system=streamed_norm,

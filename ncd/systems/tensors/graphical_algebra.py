@@ -54,7 +54,7 @@ def pair(step: int, a: int = 3, b: int = 4, c: int = 5, d: int = 3) -> Equation:
     return equation
 
 
-def plain(a: int = 3, b: int = 4, c: int = 5, d: int = 3) -> Term:
+def linear_map(a: int = 3, b: int = 4, c: int = 5, d: int = 3) -> Term:
     """Returns the map F that the figure starts from."""
     return Axes(a=a, b=b, c=c)(Function("F", "a -> b c"))
 
@@ -122,18 +122,20 @@ def _notes(step: int = 1, **sizes: int) -> Mapping[str, str]:
     )[line(step)]
 
 
-_LONG = "the long way makes y · k · k · x · h numbers"
-_SMALL = "a few are enough to see that both sides agree"
+_LONG_WAY_REASON = "the long way makes y · k · k · x · h numbers"
+_SIZE_REASON = "a few are enough to see that both sides agree"
 
 EINSUM_ATTENTION = Entry(
     name="einsum-attention",
     title="Attention as einsum",
     source="Notebook, figure 17",
     knobs=(
-        Knob("y", 1, 64, 3, help="queries", reason=f"3 in the notebook; {_LONG}"),
-        Knob("x", 1, 64, 5, help="keys", reason=f"5 in the notebook; {_LONG}"),
-        Knob("k", 1, 32, 4, help="features a head", reason=f"4 in the notebook; {_LONG}"),
-        Knob("h", 1, 8, 2, help="heads", reason=f"2 in the notebook; {_LONG}"),
+        Knob("y", 1, 64, 3, help="queries", reason=f"3 in the notebook; {_LONG_WAY_REASON}"),
+        Knob("x", 1, 64, 5, help="keys", reason=f"5 in the notebook; {_LONG_WAY_REASON}"),
+        Knob(
+            "k", 1, 32, 4, help="features a head", reason=f"4 in the notebook; {_LONG_WAY_REASON}"
+        ),
+        Knob("h", 1, 8, 2, help="heads", reason=f"2 in the notebook; {_LONG_WAY_REASON}"),
     ),
     system=einsum_attention,
     section="Linear algebra",
@@ -145,10 +147,10 @@ LINEAR_ALGEBRA = Entry(
     source="Notebook, figure 18",
     knobs=(
         Knob("step", 1, 7, 1, help="of the walk", reason="it goes through the figure", most=7),
-        Knob("a", 1, 32, 3, help="numbers that go in", reason=_SMALL),
-        Knob("b", 1, 32, 4, help="numbers on the bent wire", reason=_SMALL),
-        Knob("c", 1, 32, 5, help="numbers that come out", reason=_SMALL),
-        Knob("d", 1, 32, 3, help="numbers behind K", reason=_SMALL),
+        Knob("a", 1, 32, 3, help="numbers that go in", reason=_SIZE_REASON),
+        Knob("b", 1, 32, 4, help="numbers on the bent wire", reason=_SIZE_REASON),
+        Knob("c", 1, 32, 5, help="numbers that come out", reason=_SIZE_REASON),
+        Knob("d", 1, 32, 3, help="numbers behind K", reason=_SIZE_REASON),
     ),
     system=linear_algebra,
     section="Linear algebra",

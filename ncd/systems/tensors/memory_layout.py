@@ -59,17 +59,17 @@ def _patches(cut: str, n: int) -> Term:
     return rows >> Split(f"x -> {inner}") >> Einsum(f"c h p {inner} -> {out} c p q")
 
 
-_FEW = "up to 3, so that every number can be seen"
+_SIZE_REASON = "up to 3, so that every number can be seen"
 
 MEMORY_ORDER = Entry(
     name="memory-order",
     title="Memory order",
     source="Notes, permutations",
     knobs=(
-        Knob("b", 1, 3, 2, help="images", reason=_FEW),
-        Knob("c", 1, 3, 2, help="channels", reason=_FEW),
-        Knob("h", 1, 3, 2, help="height", reason=_FEW),
-        Knob("w", 1, 3, 2, help="width", reason=_FEW),
+        Knob("b", 1, 3, 2, help="images", reason=_SIZE_REASON),
+        Knob("c", 1, 3, 2, help="channels", reason=_SIZE_REASON),
+        Knob("h", 1, 3, 2, help="height", reason=_SIZE_REASON),
+        Knob("w", 1, 3, 2, help="width", reason=_SIZE_REASON),
         Knob(
             "order",
             0,

@@ -79,16 +79,16 @@ class HeadReport:
     """The behaviour of heads on unseen sequences.
 
     ``attention_shares`` are each head's shares, ``even`` those of uniform attention. ``full_score``
-    is the score with all heads, ``current_score`` with the current ones, ``without`` with each one
-    switched off.
+    is the score with all heads, ``current_score`` with the current ones, ``scores_without_head``
+    with each one switched off.
     """
 
-    tried: int
+    sequence_count: int
     attention_shares: Mapping[Head, Shares]
     even: Shares
     full_score: float
     current_score: float
-    without: Mapping[Head, float]
+    scores_without_head: Mapping[Head, float]
 
     def does(self, head: Head) -> tuple[str, float]:
         """Returns the kind of cell on which a head puts the most weight, relative to uniform

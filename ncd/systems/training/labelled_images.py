@@ -15,8 +15,8 @@ from ncd.errors import ParseError
 # --- Handwritten digits: the small ones that scikit-learn ships, or a local copy of MNIST
 
 FOLDER = "NCD_MNIST"  # the environment variable that names the folder of MNIST
-MOST = 12_000  # images of MNIST that are used
-SMALL = 1_797  # images of scikit-learn
+MNIST_COUNT = 12_000  # images of MNIST that are used
+SCIKIT_LEARN_COUNT = 1_797  # images of scikit-learn
 FILES = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte")
 
 
@@ -42,7 +42,7 @@ def digits(x: int) -> tuple[Tensor, Tensor, str]:
 
 def available() -> int:
     """Returns the largest number of images."""
-    return MOST if os.environ.get(FOLDER) else SMALL
+    return MNIST_COUNT if os.environ.get(FOLDER) else SCIKIT_LEARN_COUNT
 
 
 def resized(images: Tensor, x: int) -> Tensor:
@@ -64,7 +64,7 @@ def mnist(folder: Path) -> tuple[Tensor, Tensor]:
             f"{tuple(labels.shape)}",
             cure="the two training files of MNIST",
         )
-    return images[:MOST].float() / 255, labels[:MOST].long()
+    return images[:MNIST_COUNT].float() / 255, labels[:MNIST_COUNT].long()
 
 
 def _idx(folder: Path, name: str) -> Tensor:
@@ -106,20 +106,20 @@ def shapes(n: int, x: int, classes: int, random: torch.Generator) -> tuple[Tenso
     light = torch.zeros(n, x, x)
     for _ in range(3):
         kind = torch.randint(0, classes, (n, 1, 1), generator=random)
-        radius = _between(0.1 * x, 0.25 * x, n, random)
-        down, right = (_between(0.15 * x, 0.85 * x, n, random) for _ in range(2))
-        inside = _inside(kind, (row - down) / radius, (column - right) / radius)
+        radius = _random_between(0.1 * x, 0.25 * x, n, random)
+        down, right = (_random_between(0.15 * x, 0.85 * x, n, random) for _ in range(2))
+        inside = _shape_mask(kind, (row - down) / radius, (column - right) / radius)
         found = torch.where(inside, kind.byte(), found)
-        light = torch.where(inside, _between(0.5, 1.0, n, random), light)
+        light = torch.where(inside, _random_between(0.5, 1.0, n, random), light)
     noise = NOISE * torch.randn(n, x, x, generator=random)
     return (light + noise)[:, None], found.long()
 
 
-def _between(low: float, high: float, n: int, random: torch.Generator) -> Tensor:
+def _random_between(low: float, high: float, n: int, random: torch.Generator) -> Tensor:
     return low + (high - low) * torch.rand(n, 1, 1, generator=random)
 
 
-def _inside(kind: Tensor, down: Tensor, right: Tensor) -> Tensor:
+def _shape_mask(kind: Tensor, down: Tensor, right: Tensor) -> Tensor:
     """Returns whether a pixel lies in its shape, given its distance in radii of the shape."""
     inside = torch.zeros(len(kind), down.shape[1], right.shape[2], dtype=torch.bool)
     for number, lies in enumerate((_in_disc, _in_square, _in_triangle), 1):

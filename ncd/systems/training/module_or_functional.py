@@ -27,7 +27,10 @@ from ncd.systems.training.training_loop import TrainingLoop
 UNSEEN = 0.2  # share of the examples, as in the notebook
 HOUSES = "prices of houses in California in 100,000 dollars (Pace and Barry 1997)"
 DIABETES = "how far diabetes went on in a year, scaled to a deviation of 1 (Efron et al. 2004)"
-WHERE = {HOUSES: "scikit-learn’s copy on this machine", DIABETES: "shipped with scikit-learn"}
+SOURCE_PLACES = {
+    HOUSES: "scikit-learn’s copy on this machine",
+    DIABETES: "shipped with scikit-learn",
+}
 
 
 def houses(i: int, seed: int) -> Data:
@@ -55,10 +58,10 @@ def houses(i: int, seed: int) -> Data:
         )
     order = torch.randperm(len(rows), generator=generator(seed, "houses"))
     unseen, seen = order.tensor_split([round(UNSEEN * len(order))])
-    rows = _scaled(rows[:, :i], seen)
-    answers = answers if source == HOUSES else _scaled(answers, seen)
+    rows = _standardise_columns(rows[:, :i], seen)
+    answers = answers if source == HOUSES else _standardise_columns(answers, seen)
     rows, answers = rows.float(), answers.float()
-    source_words = f"{source}, {WHERE[source]}, by {i} of {most} features"
+    source_words = f"{source}, {SOURCE_PLACES[source]}, by {i} of {most} features"
     return Data(lambda: (rows[seen], answers[seen]), rows[unseen], answers[unseen], source_words)
 
 
@@ -77,7 +80,7 @@ def _read() -> tuple[Tensor, Tensor, str]:
     return rows, answers[:, None], source
 
 
-def _scaled(table: Tensor, seen: Tensor) -> Tensor:
+def _standardise_columns(table: Tensor, seen: Tensor) -> Tensor:
     """Standardises each column over the training rows."""
     known = table[seen]
     return (table - known.mean(0)) / known.std(0, correction=0)
@@ -174,7 +177,7 @@ class TwoWayTraining(TrainingLoop):
             begin_as_he(self.module, self.seed)
 
     def losses(self) -> Iterator[Tensor]:
-        x, y = self._there(self.data.inputs), self._there(self.data.targets)
+        x, y = self._as_batches(self.data.inputs), self._as_batches(self.data.targets)
         make_optimiser, update = OPTIMISERS[self.optimiser]
         if self.way == "module":
             optimiser = make_optimiser(self.module.parameters(), RATE, foreach=False)
@@ -187,15 +190,15 @@ class TwoWayTraining(TrainingLoop):
             self.module.load_state_dict(weights)  # so that it can be scored and saved
             yield loss
 
-    def _there(self, rows: Tensor) -> Tensor:
+    def _as_batches(self, rows: Tensor) -> Tensor:
         """Returns rows (n, f) as n batches of one, (n, 1, f)."""
         return rows[:, None].to(self.device)
 
     @torch.no_grad()
     def score(self) -> float:
         """Returns the mean squared error on the unseen examples."""
-        found = self.module(self._there(self.data.unseen))
-        return float(F.mse_loss(found, self._there(self.data.answers)))
+        found = self.module(self._as_batches(self.data.unseen))
+        return float(F.mse_loss(found, self._as_batches(self.data.answers)))
 
 
 def network(knobs: Mapping[str, int], b: int) -> Term:

@@ -24,8 +24,8 @@ from ncd.systems.training.training_loop import TrainingLoop
 
 COUNT = 96  # points of a generated set, equally many of each class
 EDGE = 1.5  # both coordinates go from -EDGE to EDGE
-LAST = 255  # the largest coordinate in a text
-MOST = 100  # points that a visitor can set
+MAX_COORDINATE = 255  # the largest coordinate in a text
+MAX_POINTS = 100  # points that a visitor can set
 POINT = re.compile(r"([0-9a-f]{2})([0-9a-f]{2})([0-3])")
 Points = tuple[Tensor, Tensor]  # places (b, 2), classes (b)
 
@@ -39,7 +39,7 @@ def points(text: str, n: int, seed: int) -> Points:
     >>> bool((places.prod(1).sign() == 1 - 2 * classes).all())
     True
     """
-    return generated(text, n, seed) if text in SETS else read(text, n)
+    return generate_points(text, n, seed) if text in SETS else read(text, n)
 
 
 def valid(text: object) -> str:
@@ -48,7 +48,9 @@ def valid(text: object) -> str:
     >>> valid("00ff1804020"), valid("00ff1<b>"), valid(None), len(valid("00ff1" * 1000))
     ('00ff180402', '00ff1', '', 500)
     """
-    found = re.match(rf"(?:{POINT.pattern}){{0,{MOST}}}", text if isinstance(text, str) else "")
+    found = re.match(
+        rf"(?:{POINT.pattern}){{0,{MAX_POINTS}}}", text if isinstance(text, str) else ""
+    )
     return found[0] if found else ""
 
 
@@ -59,15 +61,15 @@ def read(text: str, n: int) -> Points:
     (tensor([[-1.5000, -1.5000]]), tensor([1]))
     """
     rows = [
-        (int(x, 16), LAST - int(y, 16), int(k))
+        (int(x, 16), MAX_COORDINATE - int(y, 16), int(k))
         for x, y, k in POINT.findall(valid(text))
         if int(k) < n
     ]
     table = torch.tensor(rows, dtype=torch.float32).reshape(-1, 3)
-    return table[:, :2] / LAST * 2 * EDGE - EDGE, table[:, 2].long()
+    return table[:, :2] / MAX_COORDINATE * 2 * EDGE - EDGE, table[:, 2].long()
 
 
-def generated(name: str, n: int, seed: int) -> Points:
+def generate_points(name: str, n: int, seed: int) -> Points:
     """Returns a named set from the seed, with classes in turn."""
     random = generator(seed, f"points: {name}")
     classes = torch.arange(COUNT) % n
@@ -133,7 +135,7 @@ class PlaneTraining(TrainingLoop):
     """
 
     points: str = "XOR"
-    first: ClassVar[int] = 0
+    first_step: ClassVar[int] = 0
     scores: ClassVar[int] = 50  # times that the weights are reported on the way
     usual_steps: int = field(init=False, default=1000)
 

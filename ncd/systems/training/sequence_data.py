@@ -27,7 +27,7 @@ def itself(tokens: Tensor) -> Tensor:
     return _spread(torch.eye(tokens.shape[-1], dtype=torch.bool), tokens)
 
 
-def first(tokens: Tensor) -> Tensor:
+def first_position(tokens: Tensor) -> Tensor:
     """Returns the cells of the first position."""
     t = tokens.shape[-1]
     return _spread(torch.arange(t).expand(t, t) == 0, tokens)
@@ -39,16 +39,16 @@ def previous(tokens: Tensor) -> Tensor:
     return _spread(torch.eye(t, dtype=torch.bool).roll(1, 0).tril(), tokens)
 
 
-def mirrored(tokens: Tensor) -> Tensor:
+def mirrored_position(tokens: Tensor) -> Tensor:
     """Returns the cells of the mirrored position, as far from the end as the query from the start.
 
-    >>> mirrored(torch.tensor([5, 5, 5])).int().tolist()
+    >>> mirrored_position(torch.tensor([5, 5, 5])).int().tolist()
     [[0, 0, 1], [0, 1, 0], [1, 0, 0]]
     """
     return _spread(torch.eye(tokens.shape[-1], dtype=torch.bool).flip(0), tokens)
 
 
-def same(tokens: Tensor) -> Tensor:
+def same_symbol(tokens: Tensor) -> Tensor:
     """Returns the cells of earlier positions with the same symbol."""
     return (tokens[..., :, None] == tokens[..., None, :]).tril(-1)
 
@@ -61,32 +61,32 @@ def following(tokens: Tensor) -> Tensor:
     >>> following(torch.tensor([7, 8, 7])).int().tolist()
     [[0, 0, 0], [0, 0, 0], [0, 1, 0]]
     """
-    return same(tokens).roll(1, -1) & _spread(_reached(tokens.shape[-1]), tokens)
+    return same_symbol(tokens).roll(1, -1) & _spread(_causal_cells(tokens.shape[-1]), tokens)
 
 
-def opened(tokens: Tensor) -> Tensor:
+def open_bracket(tokens: Tensor) -> Tensor:
     """Returns the cells of the innermost open bracket; even symbols open, odd ones close.
 
     A bracket that closes nothing is ignored.
 
-    >>> opened(torch.tensor([0, 2, 3, 1])).int().tolist()
+    >>> open_bracket(torch.tensor([0, 2, 3, 1])).int().tolist()
     [[1, 0, 0, 0], [0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]]
     """
     opens = tokens % 2 == 0
     count = torch.where(opens, 1, -1).cumsum(-1)
     depth = count - count.cummin(-1).values.clamp(max=0)
     level = depth[..., :, None] == depth[..., None, :]  # of an opening bracket it is 1 or more
-    every = level & opens[..., None, :] & _spread(_reached(tokens.shape[-1]), tokens)
+    every = level & opens[..., None, :] & _spread(_causal_cells(tokens.shape[-1]), tokens)
     places = torch.arange(tokens.shape[-1], device=tokens.device)
-    return every & (places == last(every)[..., None])
+    return every & (places == last_column(every)[..., None])
 
 
-def last(cells: Tensor) -> Tensor:
+def last_column(cells: Tensor) -> Tensor:
     """Returns the last selected column of each row; rows without one get any column."""
     return cells.shape[-1] - 1 - cells.flip(-1).byte().argmax(-1)
 
 
-def _reached(t: int) -> Tensor:
+def _causal_cells(t: int) -> Tensor:
     """Returns the cells up to the query's position."""
     return torch.ones(t, t, dtype=torch.bool).tril()
 
@@ -99,9 +99,9 @@ def _spread(cells: Tensor, tokens: Tensor) -> Tensor:
 # The kinds that occur in sequences of any task.
 CELLS: Mapping[str, Callable[[Tensor], Tensor]] = {
     "itself": itself,
-    "first token": first,
+    "first token": first_position,
     "previous token": previous,
-    "same token": same,
+    "same token": same_symbol,
     "after the same token": following,
 }
 
@@ -213,11 +213,11 @@ SAMPLE = (
     "Anna Hill said , “ the keys by the door falls ’ . "
     "Max Park saw the dog because she wanted the key ."
 )
-DRAWN = 1024  # numbers that are drawn at once
+DRAW_COUNT = 1024  # numbers that are drawn at once
 MISTAKEN = 0.35  # share of the words with something to agree with that are wrong
 # Pairs of words, of which one is right: by a singular or a man, the first.
 PAIRS = (*zip(IS, ARE, strict=True), IT, HE, MR, CLOSE)
-OTHER = {one: two for a, b in PAIRS for one, two in ((a, b), (b, a))}
+PAIRED_WORDS = {one: two for a, b in PAIRS for one, two in ((a, b), (b, a))}
 NEEDS = (  # the words with something to agree with, and what decides: the first of a pair, or not
     ((*IS, *ARE), dict.fromkeys(SINGULAR, 0) | dict.fromkeys(PLURAL, 1)),
     (IT, dict.fromkeys(SINGULAR, 0) | dict.fromkeys(PLURAL, 1)),
@@ -234,11 +234,11 @@ class _Dice:
     """Random choices from a generator of torch."""
 
     def __init__(self, random: torch.Generator) -> None:
-        self.draws = self._drawn(random)
+        self.draws = self._draw_numbers(random)
 
-    def _drawn(self, random: torch.Generator) -> Iterator[float]:
+    def _draw_numbers(self, random: torch.Generator) -> Iterator[float]:
         while True:
-            yield from torch.rand(DRAWN, generator=random).tolist()
+            yield from torch.rand(DRAW_COUNT, generator=random).tolist()
 
     def random(self) -> float:
         """Returns a number from 0 to 1."""
@@ -314,7 +314,7 @@ def _statement(dice: _Dice) -> list[str]:
 
 def _slip(word: str, dice: _Dice) -> str:
     """Returns a word or, at times, the wrong one of its pair."""
-    return OTHER[word] if dice.random() < MISTAKEN else word
+    return PAIRED_WORDS[word] if dice.random() < MISTAKEN else word
 
 
 # --- what a word has to agree with ----------------------------------------------------------------
@@ -325,28 +325,28 @@ def subject(tokens: Tensor) -> Tensor:
 
     Each of these functions takes tokens (…, t) and returns a mask (…, t, t), rows first.
     """
-    return _before(_among(tokens, (*IS, *ARE)), _free_noun(tokens))
+    return _latest_match(_among(tokens, (*IS, *ARE)), _free_noun(tokens))
 
 
 def thing(tokens: Tensor) -> Tensor:
     """Returns the cells of the noun for which ``it`` or ``they`` stands."""
-    return _before(_among(tokens, IT), _free_noun(tokens))
+    return _latest_match(_among(tokens, IT), _free_noun(tokens))
 
 
 def person(tokens: Tensor) -> Tensor:
     """Returns the cells of the first name for which ``he``, ``she``, ``Mr`` or ``Mrs`` stands."""
-    return _before(_among(tokens, (*HE, *MR)), _among(tokens, (*WOMEN, *MEN)))
+    return _latest_match(_among(tokens, (*HE, *MR)), _among(tokens, (*WOMEN, *MEN)))
 
 
 def quotation(tokens: Tensor) -> Tensor:
     """Returns the cells of the quotation mark that a closing one belongs to."""
-    return _before(_among(tokens, CLOSE), _among(tokens, OPEN))
+    return _latest_match(_among(tokens, CLOSE), _among(tokens, OPEN))
 
 
 def surname(tokens: Tensor) -> Tensor:
     """Returns the cells of the surname that one after ``Mr`` or ``Mrs`` repeats."""
     named, known = _among(tokens, SURNAMES), _shifted(_among(tokens, (*WOMEN, *MEN)), 1)
-    return _before(named & _shifted(_among(tokens, MR), 1), named & known)
+    return _latest_match(named & _shifted(_among(tokens, MR), 1), named & known)
 
 
 RELATIONS: Mapping[str, Cells] = {
@@ -415,11 +415,11 @@ def _shifted(found: Tensor, places: int) -> Tensor:
     return moved
 
 
-def _before(asks: Tensor, answers: Tensor) -> Tensor:
+def _latest_match(asks: Tensor, answers: Tensor) -> Tensor:
     """Returns the last matching cell before each row that has a question."""
     every = (asks[..., :, None] & answers[..., None, :]).tril(-1)
     places = torch.arange(asks.shape[-1], device=asks.device)
-    return every & (places == last(every)[..., None])
+    return every & (places == last_column(every)[..., None])
 
 
 NOT_ASKED = -100  # the label that torch's cross-entropy ignores
@@ -428,7 +428,7 @@ DEEPEST = 4  # levels of nested brackets
 SHORTEST = 4  # symbols of a repeated word
 AT_ONCE = 64  # sequences in memory at the same time
 
-Made = Callable[[int, int, int, torch.Generator], Tensor]
+SequenceMaker = Callable[[int, int, int, torch.Generator], Tensor]
 # tokens (…, t) to a mask (…, t, t)
 
 
@@ -445,7 +445,7 @@ class Sequences:
     """
 
     symbols: Callable[[int], Sequence[str]]
-    make: Made
+    make: SequenceMaker
     looks: Cells
     kinds: Mapping[str, Cells] = field(default_factory=dict)
     answer: Callable[[Tensor, Tensor], Tensor] = lambda read, seen: seen
@@ -463,7 +463,7 @@ class Sequences:
 
     def _answers(self, tokens: Tensor) -> Tensor:
         found = self.looks(tokens)
-        answers = self.answer(tokens, tokens.gather(-1, last(found)))
+        answers = self.answer(tokens, tokens.gather(-1, last_column(found)))
         return torch.where(found.any(-1), answers, NOT_ASKED)
 
 
@@ -549,8 +549,8 @@ SEQUENCES: Mapping[str, Sequences] = {
     "reversal": Sequences(
         letters,
         random_symbols,
-        mirrored,
-        {"mirror": mirrored},
+        mirrored_position,
+        {"mirror": mirrored_position},
         causal=False,
     ),
     "recall": Sequences(
@@ -564,8 +564,8 @@ SEQUENCES: Mapping[str, Sequences] = {
     "brackets": Sequences(
         brackets,
         nested_brackets,
-        opened,
-        {"open bracket": opened},
+        open_bracket,
+        {"open bracket": open_bracket},
         lambda read, seen: seen + 1,  # the bracket that closes it
     ),
     "proofreader": Sequences(

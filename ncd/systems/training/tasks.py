@@ -20,16 +20,18 @@ from ncd.systems.training.sequence_data import NOT_ASKED, SEQUENCES, Sequences
 
 FIRST, LAST, NOISE_STEPS = 1e-4, 0.02, 1000  # the variance of the noise that the steps add
 Knobs = Mapping[str, int]
-Given = tuple[tuple[Tensor, ...], Tensor]  # what a system is given, and what it is to answer
+InputsAndTargets = tuple[
+    tuple[Tensor, ...], Tensor
+]  # what a system is given, and what it is to answer
 
 
-def with_point_noise(pictures: Tensor, knobs: Knobs, random: torch.Generator) -> Given:
+def with_point_noise(pictures: Tensor, knobs: Knobs, random: torch.Generator) -> InputsAndTargets:
     """Returns pictures (n, x, y) beside noise for the point of each; the answer is the picture."""
     noise = torch.randn(len(pictures), knobs["k"], generator=random)
     return (pictures, noise), pictures
 
 
-def made_noisy(pictures: Tensor, knobs: Knobs, random: torch.Generator) -> Given:
+def made_noisy(pictures: Tensor, knobs: Knobs, random: torch.Generator) -> InputsAndTargets:
     """Returns pictures (n, o, x, x), each at a step of its own; the answer is the noise in it.
 
     Source: Ho et al. 2020, "Denoising Diffusion Probabilistic Models", algorithm 1.
@@ -82,10 +84,10 @@ def divergence(mean: Tensor, spread: Tensor) -> Tensor:
     return (mean.square() + spread.exp() - spread - 1) / 2
 
 
-def explained(found: Tensor, wanted: Tensor) -> float:
+def explained_variance(found: Tensor, wanted: Tensor) -> float:
     """Returns the share of the variance of numbers (n, …) that is explained.
 
-    >>> explained(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.0]))
+    >>> explained_variance(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.0]))
     1.0
     """
     rest = (found - wanted).square().sum() / (wanted - wanted.mean(0)).square().sum()
@@ -228,7 +230,7 @@ TRAINING_STEPS = {
     "proofreader": 2500,
 }
 APART, DECAY = {"proofreader": 1.0}, {"proofreader": 0.3}
-LEAST = 1e-12  # smallest probability, so that its logarithm is finite
+MIN_PROBABILITY = 1e-12  # smallest probability, so that its logarithm is finite
 
 
 @dataclass(frozen=True)
@@ -258,7 +260,7 @@ class Task:
     deep: bool = False
     similarity_penalty: float = 0
     decay: float = 0
-    noise: Callable[[Tensor, Mapping[str, int], torch.Generator], Given] | None = None
+    noise: Callable[[Tensor, Mapping[str, int], torch.Generator], InputsAndTargets] | None = None
     batch_knob: str = ""
 
     def in_a_run(self, knobs: Mapping[str, int]) -> int:
@@ -270,9 +272,9 @@ class Task:
         own = self.in_a_run(knobs)
         return max(1, self.batch // own) * own
 
-    def given(
+    def inputs_and_targets(
         self, knobs: Mapping[str, int], examples: Tensor, answers: Tensor, random: torch.Generator
-    ) -> Given:
+    ) -> InputsAndTargets:
         """Returns the inputs of the system for some examples, and what it is to answer."""
         return self.noise(examples, knobs, random) if self.noise else ((examples,), answers)
 
@@ -308,7 +310,7 @@ def answer_accuracy(scores: Tensor, answers: Tensor) -> float:
 
 def class_loss(chances: Tensor, labels: Tensor) -> Tensor:
     """Returns the mean of -log of the probability (n, k) of the right class (n)."""
-    return F.nll_loss(chances.clamp_min(LEAST).log(), labels)
+    return F.nll_loss(chances.clamp_min(MIN_PROBABILITY).log(), labels)
 
 
 def accuracy(chances: Tensor, labels: Tensor) -> float:
@@ -389,7 +391,7 @@ TASKS: Mapping[str, Task] = {
             "vae",
             any_digits,
             evidence_loss,
-            explained,
+            explained_variance,
             "variance",
             3000,
             64,
@@ -402,7 +404,7 @@ TASKS: Mapping[str, Task] = {
             "diffusion-unet",
             signed_digits,
             F.mse_loss,
-            explained,
+            explained_variance,
             "variance",
             1200,
             64,

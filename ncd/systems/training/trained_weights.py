@@ -16,7 +16,7 @@ from safetensors.torch import load, save
 from torch import Size, Tensor, nn
 
 from ncd.errors import LimitError, MismatchError, ParseError, printable_line, short_repr
-from ncd.installation import bundled
+from ncd.installation import package_path
 from ncd.language.cached_property import lazy_property
 from ncd.run.guard import compile
 from ncd.run.seeding import generator
@@ -31,13 +31,13 @@ from ncd.words import listed
 
 # --- Weights as safetensors files, to be saved and loaded again
 
-MOST = 200_000_000  # bytes
+MAX_FILE_BYTES = 200_000_000  # bytes
 LENGTH = 8  # bytes of the header's length at the start of a file
 NOTE = "__metadata__"
 M = TypeVar("M", bound=nn.Module)
 
 
-def written(module: nn.Module, note: Mapping[str, str]) -> bytes:
+def write_weights(module: nn.Module, note: Mapping[str, str]) -> bytes:
     """Returns the module's numbers as a ``.safetensors`` file with a ``note``.
 
     Equal numbers and notes give equal bytes.
@@ -61,10 +61,10 @@ def _parts(data: bytes) -> tuple[Any, bytes]:
     return json.loads(data[LENGTH:end]), data[end:]
 
 
-def noted(data: bytes) -> Mapping[str, str]:
+def read_note(data: bytes) -> Mapping[str, str]:
     """Returns the note of a file, empty if it has none.
 
-    >>> noted(written(nn.Linear(2, 3), {"seed": "0"}))
+    >>> read_note(write_weights(nn.Linear(2, 3), {"seed": "0"}))
     {'seed': '0'}
 
     Raises ParseError for what is no such file.
@@ -84,7 +84,7 @@ def _no_file(error: object) -> ParseError:
     return ParseError(f"this is no safetensors file: {reason}", cure="a file kept here")
 
 
-def shipped(entry: Entry, settings: Mapping[str, int]) -> bytes | None:
+def shipped_file(entry: Entry, settings: Mapping[str, int]) -> bytes | None:
     """Returns the file in ``assets/weights`` for a system at these settings, or None.
 
     Its name is the system's, with the knobs that differ from their defaults: ``induction-n1``.
@@ -93,8 +93,10 @@ def shipped(entry: Entry, settings: Mapping[str, int]) -> bytes | None:
 
     >>> import ncd
     >>> entry = ncd.catalogue["reversal"]
-    >>> noted(shipped(entry, entry.settings({})))["seed"], shipped(entry, entry.settings({"t": 7}))
-    ('0', None)
+    >>> read_note(shipped_file(entry, entry.settings({})))["seed"]
+    '0'
+    >>> shipped_file(entry, entry.settings({"t": 7}))
+    None
     """
     own = {knob.name: knob.default for knob in entry.knobs}
     if entry.name == FILTERED:
@@ -102,7 +104,9 @@ def shipped(entry: Entry, settings: Mapping[str, int]) -> bytes | None:
     if entry.name in TASKS:
         own.pop(TASKS[entry.name].batch_knob, None)
     turned = (f"{name}{n}" for name, n in settings.items() if n != own.get(name, n))
-    return _read(bundled("assets", "weights", f"{'-'.join((entry.name, *turned))}.safetensors"))
+    return _read(
+        package_path("assets", "weights", f"{'-'.join((entry.name, *turned))}.safetensors")
+    )
 
 
 @lru_cache
@@ -111,7 +115,7 @@ def _read(path: Path) -> bytes | None:
 
 
 def read_weights(module: M, data: bytes, *, finite: bool = True) -> M:
-    """Puts numbers that :func:`written` gave into a module of the same shapes, and returns it.
+    """Puts the numbers of :func:`write_weights` into a module of the same shapes, and returns it.
 
     Args:
         module: The module; an error leaves it as it was.
@@ -124,12 +128,12 @@ def read_weights(module: M, data: bytes, *, finite: bool = True) -> M:
         MismatchError: For the weights of another module.
 
     >>> one, two = nn.Linear(2, 3), nn.Linear(2, 3)
-    >>> two = read_weights(two, written(one, {}))
+    >>> two = read_weights(two, write_weights(one, {}))
     >>> bool((one.weight == two.weight).all())
     True
     """
-    if len(data) > MOST:
-        raise ParseError(f"{len(data):,} bytes are too many", cure=f"at most {MOST:,}")
+    if len(data) > MAX_FILE_BYTES:
+        raise ParseError(f"{len(data):,} bytes are too many", cure=f"at most {MAX_FILE_BYTES:,}")
     try:
         found = load(data)
     except (SafetensorError, ValueError, KeyError) as error:
@@ -178,7 +182,7 @@ ORIGIN = "origin"  # the phrase in the note of a file that no training made
 def filters(k: int, c: int, f: int, g: int, n: int, filter: int) -> bytes | None:
     """Returns the weights file of a convolution with chosen filters; None for random ones.
 
-    >>> noted(filters(k=3, c=1, f=3, g=1, n=2, filter=0))[ORIGIN]
+    >>> read_note(filters(k=3, c=1, f=3, g=1, n=2, filter=0))[ORIGIN]
     'written by hand (upright edges, level edges and outline)'
     >>> filters(k=3, c=1, f=4, g=1, n=2, filter=FILTERS.index(RANDOM)) is None
     True
@@ -187,11 +191,11 @@ def filters(k: int, c: int, f: int, g: int, n: int, filter: int) -> bytes | None
     if name == RANDOM:
         return None
     if name == LEARNED:
-        lenet = _read(bundled("assets", "weights", "lenet.safetensors"))
+        lenet = _read(package_path("assets", "weights", "lenet.safetensors"))
         assert lenet is not None, "assets/weights/lenet.safetensors is missing"
         weight = learned_weights(load(lenet)["conv1.weight"], g * f, c, k, n)
         fitted = "" if (k, n) == (5, 2) else ", fitted to this window"
-        origin = f"{_trained(lenet)} in LeNet’s first layer{fitted}"
+        origin = f"{_training_phrase(lenet)} in LeNet’s first layer{fitted}"
     else:
         weight = filter_weights(filter, g * f, c, k, n)
         origin = f"written by hand ({listed(written_names(filter, g * f))})"
@@ -201,8 +205,8 @@ def filters(k: int, c: int, f: int, g: int, n: int, filter: int) -> bytes | None
 
 # --- The attention of the shipped proofreader, for pages that show it on a visitor's sentence
 
-OWN = {knob.name: knob.default for knob in CATALOGUE["proofreader"].knobs}
-LONGEST = OWN["t"]  # words that it reads
+PROOFREADER_SIZES = {knob.name: knob.default for knob in CATALOGUE["proofreader"].knobs}
+LONGEST = PROOFREADER_SIZES["t"]  # words that it reads
 TRIED, CLEAR = 64, 0.5  # sequences that are read; the share of weight that names a head
 
 
@@ -214,7 +218,7 @@ def fits(settings: Mapping[str, int]) -> bool:
     >>> fits({"h": 2, "k": 16, "m": 128, "y": 20, "x": 25})
     False
     """
-    same = all(settings[name] == OWN[name] for name in "km")
+    same = all(settings[name] == PROOFREADER_SIZES[name] for name in "km")
     return same and max(settings["y"], settings["x"]) <= LONGEST
 
 
@@ -236,14 +240,16 @@ def attention_weights(h: int, seed: int) -> bytes:
     Heads beyond the proofreader's are drawn from the seed.
     """
     module = compile(CATALOGUE["multi-head-attention"].build(h=h, y=1, x=1), seed)
-    k, m, heads = OWN["k"], OWN["m"], min(h, OWN["h"])
+    k, m, heads = PROOFREADER_SIZES["k"], PROOFREADER_SIZES["m"], min(h, PROOFREADER_SIZES["h"])
     with torch.no_grad():
         for name in "QKV":
             drawn = module.get_parameter(f"{name}.weight").view(k, h, m)
-            drawn[:, :heads] = _numbers()[f"{name}.weight"].view(k, OWN["h"], m)[:, :heads]
+            drawn[:, :heads] = _numbers()[f"{name}.weight"].view(k, PROOFREADER_SIZES["h"], m)[
+                :, :heads
+            ]
         drawn = module.get_parameter("O.weight").view(m, k, h)
-        drawn[..., :heads] = _numbers()["O.weight"].view(m, k, OWN["h"])[..., :heads]
-    return written(module, noted(_file()))
+        drawn[..., :heads] = _numbers()["O.weight"].view(m, k, PROOFREADER_SIZES["h"])[..., :heads]
+    return write_weights(module, read_note(_file()))
 
 
 @lru_cache
@@ -260,7 +266,7 @@ def roles() -> tuple[str, ...]:
         module = read_weights(compile(entry.build()), _file())
     except LimitError:
         return ()
-    tokens = sentences(TRIED, LONGEST, OWN["v"], generator(0, "roles"))
+    tokens = sentences(TRIED, LONGEST, PROOFREADER_SIZES["v"], generator(0, "roles"))
     looks, _ = attention_shares(module, task(entry.name), tokens)
     return tuple(
         ", ".join(name for name in RELATIONS if found[name] > CLEAR) or "nothing in particular"
@@ -270,7 +276,7 @@ def roles() -> tuple[str, ...]:
 
 def _file() -> bytes:
     """Returns the shipped weights."""
-    found = shipped(CATALOGUE["proofreader"], OWN)
+    found = shipped_file(CATALOGUE["proofreader"], PROOFREADER_SIZES)
     assert found is not None, "assets/weights/proofreader.safetensors is missing"
     return found
 
@@ -308,20 +314,20 @@ def shipped_weights(entry: Entry, settings: Mapping[str, int]) -> TrainedWeights
     >>> shipped_weights(entry := ncd.catalogue["reversal"], entry.settings({})).summary
     'trained for 300 steps from seed 0'
     """
-    data = shipped(entry, settings)
-    return TrainedWeights(data, _trained(data), True) if data is not None else None
+    data = shipped_file(entry, settings)
+    return TrainedWeights(data, _training_phrase(data), True) if data is not None else None
 
 
 def proofreading(h: int, seed: int) -> TrainedWeights:
     """Returns the proofreader's heads, as weights of multi-head attention with h heads."""
-    data, own = attention_weights(h, seed), OWN["h"]
+    data, own = attention_weights(h, seed), PROOFREADER_SIZES["h"]
     more = f"; head {own} and later ones are random, from seed {seed}" if h > own else ""
-    return TrainedWeights(data, f"{_trained(data)} to correct sentences{more}", True)
+    return TrainedWeights(data, f"{_training_phrase(data)} to correct sentences{more}", True)
 
 
-def _trained(data: bytes) -> str:
+def _training_phrase(data: bytes) -> str:
     """Returns a phrase about how shipped weights were made."""
-    note = noted(data)
+    note = read_note(data)
     if ORIGIN in note:
         return note[ORIGIN]
     return f"trained for {int(note['steps']):,} steps from seed {note['seed']}"

@@ -54,13 +54,13 @@ class TrainingLoop(ABC):
     device: str = "cpu"
     module: CircuitModule = field(init=False)
     usual_steps: int = field(init=False, default=100)  # where no number of steps is given
-    first: ClassVar[int] = 1  # the number of the first progress; 0 is before the first step
+    first_step: ClassVar[int] = 1  # the number of the first progress; 0 is before the first step
     scores: ClassVar[int] = 20  # how often the score is computed
 
     def __iter__(self) -> Iterator[TrainingProgress]:
         steps, begun = self.steps or self.usual_steps, monotonic()
         every = max(1, steps // self.scores)
-        for step, loss in zip(range(self.first, steps + 1), self.losses(), strict=False):
+        for step, loss in zip(range(self.first_step, steps + 1), self.losses(), strict=False):
             scored = step % every == 0 or step == steps
             score, numbers = (self.score(), self.numbers()) if scored else (None, ())
             yield TrainingProgress(step, steps, float(loss), monotonic() - begun, score, numbers)
@@ -107,7 +107,7 @@ class TaskTraining(TrainingLoop):
         random = generator(self.seed, "noise of each step")
         for rows in self._batches():
             examples, answers = self.data.inputs[rows], self.data.targets[rows]
-            given, targets = self.task.given(self.knobs, examples, answers, random)
+            given, targets = self.task.inputs_and_targets(self.knobs, examples, answers, random)
             optimiser.zero_grad()
             loss = self._backward(given, targets)
             optimiser.step()
@@ -148,12 +148,12 @@ class TaskTraining(TrainingLoop):
     def score(self) -> float:
         module = copy.deepcopy(self.module)  # the averages of its norms are of training alone
         module.train(bool(self.task.batch_knob))
-        found, answers = answered(self.task, self.knobs, module, self.data, self.device)
+        found, answers = answer_unseen(self.task, self.knobs, module, self.data, self.device)
         return self.task.score(found, answers)
 
 
 @torch.no_grad()
-def answered(
+def answer_unseen(
     task: Task,
     knobs: Mapping[str, int],
     module: CircuitModule,
@@ -170,7 +170,9 @@ def answered(
     if task.batch_knob:
         count = len(own.unseen[:count]) // size * size
     unseen, answers = own.unseen[:count], own.answers[:count]
-    given, wanted = task.given(knobs, unseen, answers, generator(0, "noise of the unseen"))
+    given, wanted = task.inputs_and_targets(
+        knobs, unseen, answers, generator(0, "noise of the unseen")
+    )
     found = []
     for part in zip(*(x.split(size) for x in given), strict=True):
         outputs = module(*(x.to(device) for x in part))

@@ -28,11 +28,11 @@ def grouped_queries(g: int = 2, q: int = 4, k: int = 16, m: int = 128, t: int = 
     Source: Ainslie et al. 2023, "GQA", section 2.2; with g = 1 Shazeer 2019, "Fast Transformer
     Decoding", section 3.
     """
-    return Axes(t=seq(t), m=m, g=g, q=q, k=k)(_grouped())
+    return Axes(t=seq(t), m=m, g=g, q=q, k=k)(_grouped_queries())
 
 
 @lru_cache
-def _grouped() -> Term:
+def _grouped_queries() -> Term:
     maps = (
         Block(Linear("m -> g q k", "Q"), "Linear", "linear")
         @ Block(Linear("m -> g k", "K"), "", "linear")
@@ -58,7 +58,7 @@ def _grouped() -> Term:
     )
 
 
-_SHARED = "1 for multi-head attention"
+_SHARING_REASON = "1 for multi-head attention"
 GROUPED_QUERIES_PRESETS = (
     Preset(
         "transformer-base",
@@ -94,7 +94,7 @@ GROUPED_QUERIES = Entry(
     source='Ainslie et al. 2023, "GQA", section 2.2',
     knobs=(
         Knob("g", 1, 16, 2, help="heads of keys and values", reason="1 for multi-query attention"),
-        Knob("q", 1, 16, 4, help="query heads for each", reason=_SHARED),
+        Knob("q", 1, 16, 4, help="query heads for each", reason=_SHARING_REASON),
         Knob("k", 1, 128, 16, help="features a head", reason="up to 128, as in large models"),
         Knob("m", 1, 512, 128, help="features", reason="of a position"),
         LENGTH,
@@ -182,7 +182,7 @@ def latent(
 
 @lru_cache
 def _latent() -> Term:
-    turned = Rotary.plain(10000).term
+    turned = Rotary.from_base(10000).term
     queries = (
         Linear("m -> d", "DQ")
         >> RMSNorm("d", "q_norm", 1e-6)
@@ -221,12 +221,13 @@ def _scores() -> Term:
     )
 
 
-_PUBLISHED = 'DeepSeek-AI 2024, "DeepSeek-V2"'
+_DEEPSEEK_PAPER = 'DeepSeek-AI 2024, "DeepSeek-V2"'
 LATENT_ATTENTION_PRESETS = (
     Preset(
         "deepseek-v2",
         {"h": 128, "k": 128, "b": 64, "c": 512, "d": 1536, "m": 5120},
-        f"{_PUBLISHED}, section 3.1.2; its queries and angles are scaled further for long texts",
+        f"{_DEEPSEEK_PAPER}, section 3.1.2; its queries and angles are scaled further for "
+        "long texts",
         "DeepSeek-V2",
     ),
     Preset(
@@ -237,17 +238,17 @@ LATENT_ATTENTION_PRESETS = (
     ),
 )
 
-_SMALL = "up to 512, as in the paper"
+_SIZE_REASON = "up to 512, as in the paper"
 LATENT_ATTENTION = Entry(
     name="latent-attention",
     title="Latent attention",
     source='DeepSeek-AI 2024, "DeepSeek-V2", section 2.1',
     knobs=(
-        Knob("c", 1, 512, 16, help="kept for keys and values", reason=_SMALL),
+        Knob("c", 1, 512, 16, help="kept for keys and values", reason=_SIZE_REASON),
         Knob("b", 2, 64, 8, 2, "turned features", "even: they turn in pairs", multiple=2),
         Knob("h", 1, 16, 4, help="heads", reason="side by side; up to 16, as in large models"),
         Knob("k", 1, 128, 16, help="features a head", reason="of keys that know no position"),
-        Knob("d", 1, 512, 24, help="compressed features of queries", reason=_SMALL),
+        Knob("d", 1, 512, 24, help="compressed features of queries", reason=_SIZE_REASON),
         Knob("m", 1, 512, 64, help="features", reason="of a position"),
         LENGTH,
     ),

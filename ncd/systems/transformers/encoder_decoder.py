@@ -13,8 +13,8 @@ from ncd.language.wire import Wire
 from ncd.ops import Concat, LayerNorm, Linear
 from ncd.systems.catalogue_entry import Entry, Knob, Preset, switch
 from ncd.systems.shared_parts import (
-    FOLDED,
-    OPEN,
+    FOLDED_ROLES,
+    OPEN_ROLES,
     YX,
     Pair,
     Roles,
@@ -34,7 +34,7 @@ def cached_layer(pre: bool, activation: str = "relu") -> Term:
     return first >> residual(feed_forward(activation), "norm2", pre, at="1")
 
 
-def cached_decoder_layer(pre: bool, roles: Roles = OPEN) -> Term:
+def cached_decoder_layer(pre: bool, roles: Roles = OPEN_ROLES) -> Term:
     """A decoder layer on one new position, with caches of u positions and of memory."""
     cross = Block(
         Linear("m -> h k", "q", True) @ Id("s h k, s h k")
@@ -110,7 +110,9 @@ def encoder_decoder(
     encoder has run before, and what it gave is in the keys and values that are kept.
     """
     if cache and t > 1:
-        return _sizes(t, h, k, d, s, t - 1)(_written(_cached_decoder(n, prenorm, FOLDED)))
+        return _sizes(t, h, k, d, s, t - 1)(
+            _decoder_with_norm(_cached_decoder(n, prenorm, FOLDED_ROLES))
+        )
     return _sizes(t, h, k, d, s)(_encoder_decoder(n, prenorm))
 
 
@@ -127,7 +129,7 @@ def encoder_layer(
     pre: bool,
     dropout: float = 0,
     causal: bool = False,
-    roles: Roles = OPEN,
+    roles: Roles = OPEN_ROLES,
     activation: str = "relu",
     at: str = "t",
     axes: Pair = YX,
@@ -143,7 +145,7 @@ def encoder_layer(
     )
 
 
-def decoder_layer(pre: bool, roles: Roles = OPEN) -> Term:
+def decoder_layer(pre: bool, roles: Roles = OPEN_ROLES) -> Term:
     """``nn.TransformerDecoderLayer``: the memory is the second array."""
     own = self_attention("self_attn", causal=True, role=roles[0])
     cross = attention("multihead_attn", title="Cross-Attention", role=roles[0], axes=YZ)
@@ -168,24 +170,24 @@ def _decoder_block(n: int, pre: int) -> Term:
 @lru_cache
 def _decoder_only_block(n: int, pre: int, gelu: int, final: int) -> Term:
     layer = encoder_layer(bool(pre), causal=True, activation=ACTIVATIONS[gelu])
-    return _ended(Id("t m") >> Repeat((layer,) * n), final)
+    return _with_final_norm(Id("t m") >> Repeat((layer,) * n), final)
 
 
-def _ended(layers: Term, final: int) -> Term:
+def _with_final_norm(layers: Term, final: int) -> Term:
     return layers >> LayerNorm("m", "norm") if final else layers
 
 
 @lru_cache
 def _cached_step(n: int, pre: int, gelu: int, final: int) -> Term:
-    return _ended(Repeat((cached_layer(bool(pre), ACTIVATIONS[gelu]),) * n), final)
+    return _with_final_norm(Repeat((cached_layer(bool(pre), ACTIVATIONS[gelu]),) * n), final)
 
 
 @lru_cache
-def _cached_decoder(n: int, pre: int, roles: Roles = OPEN) -> Term:
+def _cached_decoder(n: int, pre: int, roles: Roles = OPEN_ROLES) -> Term:
     return Repeat((cached_decoder_layer(bool(pre), roles),) * n)
 
 
-def _written(layers: Term) -> Term:
+def _decoder_with_norm(layers: Term) -> Term:
     """Returns the decoder layers with the norm after them."""
     return Block(layers >> LayerNorm("m", "norm"), "Decoder", "neutral", "decoder")
 
@@ -193,13 +195,13 @@ def _written(layers: Term) -> Term:
 @lru_cache
 def _encoder_decoder(n: int, pre: int) -> Term:
     """Returns the whole model: the encoder runs along s, the decoder along t."""
-    reads = encoder_layer(bool(pre), roles=FOLDED, at="s", axes=("w", "z"))
-    writes = decoder_layer(bool(pre), FOLDED)
+    reads = encoder_layer(bool(pre), roles=FOLDED_ROLES, at="s", axes=("w", "z"))
+    writes = decoder_layer(bool(pre), FOLDED_ROLES)
     encoder = Repeat((reads,) * n) >> LayerNorm("m", "norm")
     return (
         Id("t m, s m")
         >> Id("t m") @ Block(encoder, "Encoder", "neutral", "encoder")
-        >> _written(Repeat((writes,) * n, memory=1))
+        >> _decoder_with_norm(Repeat((writes,) * n, memory=1))
     )
 
 

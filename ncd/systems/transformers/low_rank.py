@@ -19,16 +19,16 @@ def lora(r: int = 2, a: int = 4, m: int = 64, d: int = 48, t: int = 6, merged: i
     Source: Hu et al. 2021, "LoRA", section 4.1, equation 3.
     """
     sizes = Axes(t=seq(t), m=m, d=d) if merged else Axes(t=seq(t), m=m, d=d, r=r)
-    return sizes(_merged() if merged else _updated(a))
+    return sizes(_merged_map() if merged else _low_rank_update(a))
 
 
 @lru_cache
-def _merged() -> Term:
+def _merged_map() -> Term:
     return Id("t m") >> Block(Linear("m -> d", "W"), "Merged", "linear")
 
 
 @lru_cache(64)
-def _updated(scale: int) -> Term:
+def _low_rank_update(scale: int) -> Term:
     update = Block(
         Linear("m -> r", "A")
         >> Linear("r -> d", "B")

@@ -305,14 +305,14 @@ def merged_qkv(h: int = 4, k: int = 8, m: int = 32, t: int = 10, outside: int = 
     With ``outside`` the heads are the outer axis of these features, ``(h 3k)``; else the inner one,
     ``(3k h)``.
     """
-    return Axes(t=seq(t), m=m, h=h, k=k, e="3*h*k")(_merged(outside))
+    return Axes(t=seq(t), m=m, h=h, k=k, e="3*h*k")(_merged_qkv(outside))
 
 
 ALL, THIRDS = 'e"3hk"', 'c"3k"'
 
 
 @lru_cache
-def _merged(outside: int) -> Term:
+def _merged_qkv(outside: int) -> Term:
     thirds = Cut(f"{THIRDS} -> k, k, k")
     if outside:
         parts = Split(f"{ALL} -> h {THIRDS}") >> thirds

@@ -32,7 +32,7 @@ def rotary(h: int = 2, k: int = 16, t: int = 12, s: int = 0) -> Term:
 
 @lru_cache(64)
 def _rotary(first: int) -> Term:
-    turned = Rotary.plain(BASE).term("h", first=first)
+    turned = Rotary.from_base(BASE).term("h", first=first)
     maps = (
         (Linear("m -> h k", "Q") >> turned)
         @ (Linear("m -> h k", "K") >> turned)

@@ -28,26 +28,26 @@ from ncd.write.onnx.onnx_nodes import (
     broadcast,
     max_pool,
     pad,
-    plain,
+    plain_value,
     settings,
-    transposed,
+    transposed_convolution,
     unfold,
+    window_convolution,
     window_count,
-    windowed,
 )
 
 # --- The functions and methods of torch that ops call, as ONNX nodes: a line of a table for each
 
-Given = Tensor | ConstantValue
+NodeInput = Tensor | ConstantValue
 Function = Callable[..., Any]
 
 
 def _unary(op: str) -> Function:
     """Returns a function of real numbers that ONNX has."""
-    return lambda nodes, x: nodes.real(op, plain(x))
+    return lambda nodes, x: nodes.real(op, plain_value(x))
 
 
-def _kept(op: str) -> Function:
+def _unary_keeping_kind(op: str) -> Function:
     """Returns a function that also takes whole numbers."""
     return lambda nodes, x: nodes.elementwise(op, x.kind, x)
 
@@ -80,7 +80,7 @@ def _rsqrt(nodes: Nodes, x: Tensor) -> Tensor:
     return nodes.real("Reciprocal", nodes.real("Sqrt", x))
 
 
-def _common(*given: Given) -> Any:
+def _common(*given: NodeInput) -> Any:
     """Returns the kind of numbers of several tensors and plain numbers."""
     kinds = [x.kind if isinstance(x, Tensor) else _known_kind(x.value) for x in given]
     return next((kind for kind in ("real", "whole") if kind in kinds), "truth")
@@ -93,11 +93,11 @@ def _known_kind(value: Any) -> str:
 
 
 def _extreme(op: str) -> Function:
-    return lambda nodes, a, b: nodes.elementwise(op, _common(a, b), plain(a), plain(b))
+    return lambda nodes, a, b: nodes.elementwise(op, _common(a, b), plain_value(a), plain_value(b))
 
 
 def _clamp(
-    nodes: Nodes, x: Given, min: ConstantValue | None = None, max: ConstantValue | None = None
+    nodes: Nodes, x: NodeInput, min: ConstantValue | None = None, max: ConstantValue | None = None
 ) -> Any:
     for op, limit in (("Max", min), ("Min", max)):
         if limit is not None:
@@ -105,7 +105,7 @@ def _clamp(
     return x
 
 
-def _where(nodes: Nodes, test: Tensor, yes: Given, no: Given) -> Tensor:
+def _where(nodes: Nodes, test: Tensor, yes: NodeInput, no: NodeInput) -> Tensor:
     kind = _common(yes, no)
     parts = [
         nodes.cast(x, kind) if isinstance(x, Tensor) else nodes.constant(x.value, kind)
@@ -115,15 +115,15 @@ def _where(nodes: Nodes, test: Tensor, yes: Given, no: Given) -> Tensor:
     return nodes.add("Where", [test, *parts], kind, shape)
 
 
-def _div(nodes: Nodes, a: Given, b: Given, rounding_mode: ConstantValue) -> Tensor:
+def _div(nodes: Nodes, a: NodeInput, b: NodeInput, rounding_mode: ConstantValue) -> Tensor:
     assert rounding_mode.value == "floor"
-    return nodes.real("Floor", nodes.real("Div", plain(a), plain(b)))
+    return nodes.real("Floor", nodes.real("Div", plain_value(a), plain_value(b)))
 
 
 def _reduce(op: str) -> Function:
     def reduced(nodes: Nodes, x: Tensor, dim: ConstantValue) -> Tensor:
         dims = dim.value if isinstance(dim.value, tuple) else (dim.value,)
-        return nodes.reduced(op, x, dims)
+        return nodes.add_reduction(op, x, dims)
 
     return reduced
 
@@ -151,7 +151,7 @@ def _cumprod(nodes: Nodes, x: Tensor, dim: ConstantValue) -> Tensor:
         to="truth",
     )  # fmt: skip
     kept = _where(nodes, before, square, ConstantValue(1.0 if x.kind == "real" else 1))
-    found = nodes.reduced("ReduceProd", kept, [-1])
+    found = nodes.add_reduction("ReduceProd", kept, [-1])
     back = sorted(range(x.rank), key=lambda i: [*order, axis][i])
     return nodes.transpose(found, back)
 
@@ -167,14 +167,14 @@ def _cat(nodes: Nodes, parts: Sequence[Tensor], dim: ConstantValue) -> Tensor:
 def _split(nodes: Nodes, x: Tensor, sizes: ConstantValue, dim: ConstantValue) -> list[Tensor]:
     axis = dim.value % x.rank
     shapes = [(x.kind, (*x.shape[:axis], size, *x.shape[axis + 1 :])) for size in sizes.value]
-    return nodes.several("Split", [x, nodes.vector(sizes.value)], shapes, axis=axis)
+    return nodes.add_multi_output("Split", [x, nodes.vector(sizes.value)], shapes, axis=axis)
 
 
 def _topk(nodes: Nodes, x: Tensor, count: ConstantValue, dim: ConstantValue) -> list[Tensor]:
     axis = dim.value % x.rank
     shape = (*x.shape[:axis], count.value, *x.shape[axis + 1 :])
     outputs: list[tuple[Kind, Shape]] = [(x.kind, shape), ("whole", shape)]
-    return nodes.several("TopK", [x, nodes.vector((count.value,))], outputs, axis=axis)
+    return nodes.add_multi_output("TopK", [x, nodes.vector((count.value,))], outputs, axis=axis)
 
 
 def _roll(nodes: Nodes, x: Tensor, shifts: ConstantValue, dims: ConstantValue) -> Tensor:
@@ -210,9 +210,12 @@ FUNCTIONS: Mapping[str, Function] = {
     "F.linear": _linear_function,
     "F.pad": pad,
     "F.silu": _silu,
-    **{f"F.conv_transpose{n}d": transposed for n in (1, 2, 3)},
+    **{f"F.conv_transpose{n}d": transposed_convolution for n in (1, 2, 3)},
     **{f"F.max_pool{n}d": max_pool(n) for n in (1, 2, 3)},
-    **{row.torch: (_kept if row.keeps_whole else _unary)(row.onnx) for row in _WITH_OPERATOR},
+    **{
+        row.torch: (_unary_keeping_kind if row.keeps_whole else _unary)(row.onnx)
+        for row in _WITH_OPERATOR
+    },
     **{
         row.torch.replace("torch", "math"): _unary(row.onnx)
         for row in _WITH_OPERATOR
@@ -271,7 +274,7 @@ def _in_batch(writer: LayerWriter) -> LayerWriter:
 def _convolution(nodes: Nodes, layer: Settings, weights: Weights, x: Tensor) -> Tensor:
     spans, steps, pads, apart = layer.kernel_size, layer.stride, layer.padding, layer.dilation
     if any(map(is_symbolic, (layer.groups, *spans, *steps, *pads, *apart))):
-        return windowed(nodes, layer, weights["weight"], weights.get("bias"), x)
+        return window_convolution(nodes, layer, weights["weight"], weights.get("bias"), x)
     ends = [
         window_count(size, far * (span - 1) + 1, step, pad)
         for size, far, span, step, pad in zip(x.shape[2:], apart, spans, steps, pads, strict=True)
@@ -282,8 +285,8 @@ def _convolution(nodes: Nodes, layer: Settings, weights: Weights, x: Tensor) -> 
     return nodes.add("Conv", given, "real", shape, group=layer.groups, **attributes)
 
 
-def _transposed(nodes: Nodes, layer: Settings, weights: Weights, x: Tensor) -> Tensor:
-    return transposed(
+def _transposed_convolution(nodes: Nodes, layer: Settings, weights: Weights, x: Tensor) -> Tensor:
+    return transposed_convolution(
         nodes,
         x,
         weights["weight"],
@@ -309,7 +312,7 @@ def _layer_norm(nodes: Nodes, layer: Settings, weights: Weights, x: Tensor) -> T
 def _rms_norm(nodes: Nodes, layer: Settings, weights: Weights, x: Tensor) -> Tensor:
     dims = range(-len(layer.normalized_shape), 0)
     eps = torch.finfo(torch.float32).eps if layer.eps is None else layer.eps
-    mean = nodes.reduced("ReduceMean", nodes.real("Mul", x, x), dims, keep=True)
+    mean = nodes.add_reduction("ReduceMean", nodes.real("Mul", x, x), dims, keep=True)
     size = nodes.real("Sqrt", nodes.real("Add", mean, float(eps)))
     found = nodes.real("Div", x, size)
     return nodes.real("Mul", found, weights["weight"]) if "weight" in weights else found
@@ -317,9 +320,9 @@ def _rms_norm(nodes: Nodes, layer: Settings, weights: Weights, x: Tensor) -> Ten
 
 def _standardised(nodes: Nodes, x: Tensor, dims: Iterable[int], eps: float) -> Tensor:
     """Subtracts the mean over some dimensions and divides by the standard deviation."""
-    centred = nodes.real("Sub", x, nodes.reduced("ReduceMean", x, dims, keep=True))
+    centred = nodes.real("Sub", x, nodes.add_reduction("ReduceMean", x, dims, keep=True))
     squares = nodes.real("Mul", centred, centred)
-    variance = nodes.reduced("ReduceMean", squares, dims, keep=True)
+    variance = nodes.add_reduction("ReduceMean", squares, dims, keep=True)
     return nodes.real("Div", centred, nodes.real("Sqrt", nodes.real("Add", variance, float(eps))))
 
 
@@ -347,7 +350,7 @@ def _group_norm(nodes: Nodes, layer: Settings, weights: Weights, x: Tensor) -> T
 LAYERS: Mapping[str, LayerWriter] = {
     **{f"BatchNorm{n}d": _batch_norm for n in (1, 2, 3)},
     **{f"Conv{n}d": _in_batch(_convolution) for n in (1, 2, 3)},
-    **{f"ConvTranspose{n}d": _in_batch(_transposed) for n in (1, 2, 3)},
+    **{f"ConvTranspose{n}d": _in_batch(_transposed_convolution) for n in (1, 2, 3)},
     "GroupNorm": _group_norm,
     "LayerNorm": _layer_norm,
     "Linear": _linear_layer,
@@ -359,9 +362,9 @@ LAYERS: Mapping[str, LayerWriter] = {
 # --- Writes an op's expressions as ONNX nodes; one method for each kind of expression
 
 Result = Any  # a tensor, a plain number (Known), or a list of results
-_PLAIN = {**SIGNS, "&": operator.and_, "|": operator.or_}
-_WHOLE = ("+", "-", "*", "//", "%")  # what whole numbers are closed under
-_COMPARED = {"<": "Less", "<=": "LessOrEqual", ">": "Greater", ">=": "GreaterOrEqual"}
+_CONSTANT_OPERATORS = {**SIGNS, "&": operator.and_, "|": operator.or_}
+_INTEGER_SIGNS = ("+", "-", "*", "//", "%")  # what whole numbers are closed under
+_COMPARISONS = {"<": "Less", "<=": "LessOrEqual", ">": "Greater", ">=": "GreaterOrEqual"}
 _ARITHMETIC = {"+": "Add", "-": "Sub", "*": "Mul"}
 
 
@@ -435,18 +438,18 @@ class NodeWriter:
     def _method(self, expr: ex.Method) -> Result:
         if expr.name not in METHODS:
             raise untranslatable(f"Tensor.{expr.name}")
-        args = [self.read(part) for part in (expr.on, *expr.args)]
+        args = [self.read(part) for part in (expr.operand, *expr.args)]
         return METHODS[expr.name](self.nodes, *args)
 
     def _infix(self, expr: ex.Infix) -> Result:
         a, b = self.read(expr.left), self.read(expr.right)
         both = isinstance(a, ConstantValue) and isinstance(b, ConstantValue)
-        if both and (expr.sign in _WHOLE or (_plain_number(a) and _plain_number(b))):
-            return ConstantValue(_PLAIN[expr.sign](a.value, b.value))
+        if both and (expr.sign in _INTEGER_SIGNS or (_plain_number(a) and _plain_number(b))):
+            return ConstantValue(_CONSTANT_OPERATORS[expr.sign](a.value, b.value))
         return infix(self.nodes, expr.sign, a, b)
 
     def _prefix(self, expr: ex.Prefix) -> Result:
-        x = self.read(expr.on)
+        x = self.read(expr.operand)
         if isinstance(x, ConstantValue):
             return ConstantValue(-x.value if expr.sign == "-" else not x.value)
         op = "Neg" if expr.sign == "-" else "Not"
@@ -459,10 +462,10 @@ class NodeWriter:
         return items
 
     def _item(self, expr: ex.Item) -> Result:
-        return self.read(expr.on)[expr.index]
+        return self.read(expr.operand)[expr.index]
 
     def _select(self, expr: ex.Select) -> Tensor:
-        x = self.tensor(expr.on)
+        x = self.tensor(expr.operand)
         dim = expr.dim % x.rank
         shape = x.shape[:dim] + x.shape[dim + 1 :]
         index = self.nodes.constant(expr.index, "whole")
@@ -481,7 +484,7 @@ class NodeWriter:
 
     def _lookup(self, expr: ex.Lookup) -> Tensor:
         index, table = self.tensor(expr.index), self.tensor(expr.table)
-        lead = table.rank - expr.rest - 1
+        lead = table.rank - expr.trailing_rank - 1
         shape = index.shape + table.shape[lead + 1 :]
         if lead == 0:
             return self.nodes.add("Gather", [table, index], table.kind, shape, axis=0)
@@ -492,9 +495,9 @@ class NodeWriter:
 
     def _scattered(self, expr: ex.Scattered) -> Tensor:
         index, values, nodes = self.tensor(expr.index), self.tensor(expr.values), self.nodes
-        lead = values.shape[: values.rank - expr.own - expr.rest]
+        lead = values.shape[: values.rank - expr.index_rank - expr.trailing_rank]
         places = math.prod(index.shape[len(lead) :])
-        ends = values.shape[values.rank - expr.rest :]
+        ends = values.shape[values.rank - expr.trailing_rank :]
         wide = (*lead, places, math.prod(ends))
         index = nodes.expand(index, (*lead, *index.shape[len(lead) :]))
         index = nodes.expand(nodes.reshape(index, (*lead, places, 1)), wide)
@@ -507,37 +510,42 @@ class NodeWriter:
         return nodes.reshape(out, (*lead, expr.size, *ends))
 
     def _rearrange(self, expr: ex.Rearrange) -> Tensor:
-        x = self.tensor(expr.on)
-        old = [dim for group in expr.before for dim in group]
-        new = [dim for group in expr.after for dim in group]
+        x = self.tensor(expr.operand)
+        old = [dim for group in expr.source_dims for dim in group]
+        new = [dim for group in expr.target_dims for dim in group]
         x = self.nodes.reshape(x, self.shape(old))
         x = self.nodes.transpose(x, [old.index(dim) for dim in new])
-        return self.nodes.reshape(x, tuple(math.prod(self.shape(group)) for group in expr.after))
+        return self.nodes.reshape(
+            x, tuple(math.prod(self.shape(group)) for group in expr.target_dims)
+        )
 
     def _contract(self, expr: ex.Contract) -> Tensor:
         args = [self.tensor(part) for part in expr.args]
         kind: Kind = "real" if any(x.kind == "real" for x in args) else args[0].kind
         args = [self.nodes.cast(x, kind) for x in args]
         text = equation(expr).replace("...", "")
-        return self.nodes.add("Einsum", args, kind, self.shape(expr.after), equation=text)
+        return self.nodes.add("Einsum", args, kind, self.shape(expr.target_dims), equation=text)
 
     def _align(self, expr: ex.Align) -> Tensor:
-        x = self.tensor(expr.on)
-        order = [dim for dim in expr.after if dim in expr.before]
-        x = self.nodes.transpose(x, [expr.before.index(dim) for dim in order])
+        x = self.tensor(expr.operand)
+        order = [dim for dim in expr.target_dims if dim in expr.source_dims]
+        x = self.nodes.transpose(x, [expr.source_dims.index(dim) for dim in order])
         return self.nodes.reshape(
-            x, tuple(self.size(dim) if dim in order else 1 for dim in expr.after)
+            x, tuple(self.size(dim) if dim in order else 1 for dim in expr.target_dims)
         )
 
     def _position(self, expr: ex.Position) -> Tensor:
-        size, ones = self.size(expr.dim), len(expr.after) - 1 - expr.after.index(expr.dim)
+        size, ones = (
+            self.size(expr.dim),
+            len(expr.target_dims) - 1 - expr.target_dims.index(expr.dim),
+        )
         return self.nodes.reshape(self.nodes.places(size), (size, *(1,) * ones))
 
     def _filled(self, expr: ex.Filled) -> Tensor:
         return self.nodes.expand(self.nodes.constant(0, "real"), self.shape(expr.dims))
 
     def _cast(self, expr: ex.Cast) -> Tensor:
-        return self.nodes.cast(self.tensor(expr.on), expr.to)
+        return self.nodes.cast(self.tensor(expr.operand), expr.target_kind)
 
 
 def _plain_number(x: Result) -> bool:
@@ -560,8 +568,8 @@ def infix(nodes: Nodes, sign: str, a: Tensor | ConstantValue, b: Tensor | Consta
     if sign in "&|":
         return nodes.elementwise("And" if sign == "&" else "Or", "truth", *given)
     kind: Kind = "real" if real or sign == "/" else "whole"
-    if sign in _COMPARED:
-        return nodes.elementwise(_COMPARED[sign], kind, *given, to="truth")
+    if sign in _COMPARISONS:
+        return nodes.elementwise(_COMPARISONS[sign], kind, *given, to="truth")
     if sign in ("==", "!="):
         same = nodes.elementwise("Equal", kind, *given, to="truth")
         return same if sign == "==" else nodes.elementwise("Not", "truth", same)
@@ -571,11 +579,11 @@ def infix(nodes: Nodes, sign: str, a: Tensor | ConstantValue, b: Tensor | Consta
     if sign == "/":
         return nodes.real("Div", *given)
     if sign in ("//", "%"):
-        return _divided(nodes, sign, kind, given)
+        return _quotient_or_remainder(nodes, sign, kind, given)
     return nodes.elementwise(_ARITHMETIC[sign], kind, *given)
 
 
-def _divided(nodes: Nodes, sign: str, kind: Any, given: Sequence[Any]) -> Tensor:
+def _quotient_or_remainder(nodes: Nodes, sign: str, kind: Any, given: Sequence[Any]) -> Tensor:
     """Returns a floor of a quotient, or what is left; both round down, as Python does."""
     a, b = given
     if kind == "whole":

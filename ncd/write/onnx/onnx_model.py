@@ -44,10 +44,10 @@ class DynamicAxes:
     """The symbols of every array's dimensions, and why other axes of the inputs are fixed."""
 
     symbols: dict[str, Symbols]
-    fixed: dict[str, str]
+    fixed_axes: dict[str, str]
 
     @property
-    def free(self) -> tuple[str, ...]:
+    def free_symbols(self) -> tuple[str, ...]:
         """All symbols in use."""
         every = (symbol for symbols in self.symbols.values() for symbol in symbols if symbol)
         return tuple(dict.fromkeys(every))
@@ -179,7 +179,7 @@ def _same_at(cell: Cell, keys: set[tuple[str, int]], change: Any) -> bool:
         if rewrite_axes(cell.site.outputs, resized) != site.outputs:
             return False
         pairs = zip(_answers(cell.op, cell.site), _answers(op, site), strict=True)
-        return all(_same(a, b, keys) for a, b in pairs)
+        return all(_equal_except_sizes(a, b, keys) for a, b in pairs)
     except NCDError:
         return False
 
@@ -190,20 +190,24 @@ def _answers(op: Op, site: Site) -> Iterator[Any]:
     yield [initial.array for initial in op.initial_values(site).values()]
 
 
-def _same(a: Any, b: Any, keys: set[tuple[str, int]]) -> bool:
+def _equal_except_sizes(a: Any, b: Any, keys: set[tuple[str, int]]) -> bool:
     """Returns whether two expressions differ in nothing but the sizes of these dimensions."""
     if type(a) is not type(b):
         return False
     if isinstance(a, Dim):
         return bool(a.key == b.key) and (a.key in keys or a.size == b.size)
     if isinstance(a, Axis):
-        return _same(a.dims, b.dims, keys)
+        return _equal_except_sizes(a.dims, b.dims, keys)
     if isinstance(a, Array):
         return bool(a == b)
     if isinstance(a, tuple | list):
-        return len(a) == len(b) and all(_same(x, y, keys) for x, y in zip(a, b, strict=True))
+        return len(a) == len(b) and all(
+            _equal_except_sizes(x, y, keys) for x, y in zip(a, b, strict=True)
+        )
     if isinstance(a, TorchExpr) and is_dataclass(a):
-        return all(_same(getattr(a, f.name), getattr(b, f.name), keys) for f in fields(a))
+        return all(
+            _equal_except_sizes(getattr(a, f.name), getattr(b, f.name), keys) for f in fields(a)
+        )
     return bool(a == b)
 
 
@@ -229,22 +233,22 @@ class ModelGraph:
     trace: SizeTrace
     numbers: Mapping[str, Numbers] | None
     axes: DynamicAxes | None = None
-    known: frozenset[Fact] = frozenset()  # what the circuit itself depends on
+    circuit_facts: frozenset[Fact] = frozenset()  # what the circuit itself depends on
     nodes: Nodes = field(default_factory=Nodes)
     values: dict[str, Tensor] = field(default_factory=dict)
     weights: dict[str, Tensor] = field(default_factory=dict)
     initial: dict[str, InitialValue] = field(default_factory=dict)
     sizes: tuple[str, ...] = ()  # those that go in as numbers, as no shape tells them
-    stored: list[TensorProto] = field(default_factory=list)
-    fixed: dict[str, str] = field(default_factory=dict)  # sizes, with the op that fixes each
+    weight_tensors: list[TensorProto] = field(default_factory=list)
+    fixing_ops: dict[str, str] = field(default_factory=dict)  # sizes, with the op that fixes each
 
     def build_model(self) -> ModelProto:
         """Returns the model, checked."""
         self._note_fixed(STRUCTURE)
-        entered = [self._entered(value) for value in self.circuit.inputs]
+        entered = [self._declare_input(value) for value in self.circuit.inputs]
         self._walk(self.circuit, self.nodes)
         outputs = [
-            _info(self.nodes.renamed(self.values[value.id], f"out{i}"), value)
+            _info(self.nodes.rename(self.values[value.id], f"out{i}"), value)
             for i, value in enumerate(self.circuit.outputs)
         ]
         if self.numbers is None:
@@ -256,26 +260,30 @@ class ModelGraph:
         graph.node.extend(self.nodes.nodes)
         graph.input.extend(inputs)
         graph.output.extend(outputs)
-        graph.initializer.extend([*self.nodes.shared.constants.values(), *self.stored])
+        graph.initializer.extend(
+            [*self.nodes.graph_constants.constants.values(), *self.weight_tensors]
+        )
         model = helper.make_model(
             graph,
             producer_name="neural-circuit-explorer",
             producer_version=VERSION,
             opset_imports=[helper.make_opsetid("", OPSET)],
             ir_version=8,
-            doc_string=self._said(),
+            doc_string=self._doc_string(),
         )
         checker.check_model(model)
         return model
 
-    def _said(self) -> str:
-        fixed = self.axes.fixed if self.axes else self.fixed
-        names = self.axes.free if self.axes else [n for n in self.trace.sizes if n not in fixed]
+    def _doc_string(self) -> str:
+        fixed = self.axes.fixed_axes if self.axes else self.fixing_ops
+        names = (
+            self.axes.free_symbols if self.axes else [n for n in self.trace.sizes if n not in fixed]
+        )
         free = f"Free sizes: {', '.join(names)}." if names else ""
         stay = ", ".join(f"{name} by {why}" for name, why in fixed.items())
         return f"{free} {f'Fixed: {stay}.' if stay else ''}".strip()
 
-    def _entered(self, value: Value) -> Tensor:
+    def _declare_input(self, value: Value) -> Tensor:
         shape: Shape = value.array.shape
         if self.axes:
             marks = zip(self.axes.symbols[value.id], shape, strict=True)
@@ -291,7 +299,7 @@ class ModelGraph:
             for dim, size in enumerate(tensor.shape):
                 if name := symbol_of(size):
                     found.setdefault(name, (tensor.name, dim))
-        used = self.nodes.shared.sizes
+        used = self.nodes.graph_constants.sizes
         self.sizes = tuple(name for name in used if name not in found)
         for name in used:
             if name in found:
@@ -315,7 +323,7 @@ class ModelGraph:
 
     def _note_fixed(self, why: str) -> None:
         for name in fixed_sizes(self.trace):
-            self.fixed.setdefault(name, why)
+            self.fixing_ops.setdefault(name, why)
 
     def _cell(self, cell: Cell, nodes: Nodes) -> None:
         if cell.op.torch_function:
@@ -326,17 +334,17 @@ class ModelGraph:
             for dim, size in zip(array.dims, tensor.shape, strict=True):
                 sizes[dim.key] = size
         for dim in dims_read(cell) if self.axes else ():
-            if self.axes and symbol(dim) in self.axes.free:
+            if self.axes and symbol(dim) in self.axes.free_symbols:
                 sizes[dim.key] = self.trace.size(symbol(dim), dim.size)
-        writer = NodeWriter(nodes, args, sizes, cell.layer, self._own(cell))
+        writer = NodeWriter(nodes, args, sizes, cell.layer, self._cell_weights(cell))
         code = cell.torch_code
         found = [writer.read(e) for e in code] if isinstance(code, tuple) else writer.read(code)
         if isinstance(code, TorchExpr) and len(cell.outputs) == 1:
             found = [found]
         for value, tensor in zip(cell.outputs, found, strict=True):
-            self.values[value.id] = nodes.renamed(tensor, value.id)
+            self.values[value.id] = nodes.rename(tensor, value.id)
 
-    def _own(self, cell: Cell) -> dict[str, Tensor]:
+    def _cell_weights(self, cell: Cell) -> dict[str, Tensor]:
         """Returns the weights of a cell by their names in its layer."""
         if cell.layer is None:
             own = [
@@ -358,12 +366,12 @@ class ModelGraph:
             if self.numbers is not None:
                 array = self.numbers[name].detach().cpu()
                 array = array.float() if real else array.long()
-                self.stored.append(numpy_helper.from_array(array.numpy(), name))
+                self.weight_tensors.append(numpy_helper.from_array(array.numpy(), name))
                 self._check_bytes()
         return self.weights[name]
 
     def _check_bytes(self) -> None:
-        taken = sum(len(tensor.raw_data) for tensor in self.stored)
+        taken = sum(len(tensor.raw_data) for tensor in self.weight_tensors)
         if taken > LARGEST:
             fact = f"the weights take more than {LARGEST:,} bytes, too many for one file of ONNX"
             raise LimitError(fact, where="onnx", cure='weights="inputs"')
@@ -372,11 +380,11 @@ class ModelGraph:
 
     def _scan(self, loop: Loop, nodes: Nodes) -> None:
         (body,), n = loop.bodies, loop.states
-        inside = Nodes(nodes.shared)
+        inside = Nodes(nodes.graph_constants)
         starts, along = self._enter(loop, nodes)
         self._walk(body, inside)
         left = [
-            inside.renamed(self.values[value.id], f"{loop.id}.{i}")
+            inside.rename(self.values[value.id], f"{loop.id}.{i}")
             for i, value in enumerate(body.outputs)
         ]
         entered = [_info(self.values[value.id]) for value in body.inputs]
@@ -385,7 +393,7 @@ class ModelGraph:
         shapes = [x.shape for x in left]
         for i, dims in enumerate(places, n):
             shapes[i] = spread(left[i].shape, (math.prod(along),), dims[:1])
-        made = nodes.several(
+        made = nodes.add_multi_output(
             "Scan",
             [tensor for tensor, _ in starts],
             [(x.kind, shape) for x, shape in zip(left, shapes, strict=True)],
@@ -397,7 +405,7 @@ class ModelGraph:
         for i, dims in enumerate(places, n):
             made[i] = nodes.reshape(made[i], spread(left[i].shape, along, dims))
         for value, tensor in zip(loop.outputs, made, strict=True):
-            self.values[value.id] = nodes.renamed(tensor, value.id)
+            self.values[value.id] = nodes.rename(tensor, value.id)
 
     def _enter(self, loop: Loop, nodes: Nodes) -> tuple[list[tuple[Tensor, int]], Shape]:
         """Gives a scan's body its arrays.
@@ -414,14 +422,14 @@ class ModelGraph:
             if i >= loop.states:
                 dims = loop_dims(outer.array, loop.axis)
                 along = tuple(tensor.shape[dim] for dim in dims)
-                tensor = nodes.reshape(tensor, _joined(tensor.shape, dims))
+                tensor = nodes.reshape(tensor, _merged_shape(tensor.shape, dims))
                 shape = (*tensor.shape[: dims[0]], *tensor.shape[dims[0] + 1 :])
             starts.append((tensor, dims[0]))
             self.values[inner.id] = Tensor(inner.id, tensor.kind, shape)
         return starts, along
 
 
-def _joined(shape: Shape, dims: Sequence[int]) -> Shape:
+def _merged_shape(shape: Shape, dims: Sequence[int]) -> Shape:
     """Returns a shape with several neighbouring dimensions as one."""
     first, last = dims[0], dims[-1] + 1
     return (*shape[:first], math.prod(shape[first:last]), *shape[last:])
@@ -486,7 +494,7 @@ def open_graph(system: ParametricTerm) -> ModelGraph:
         return ModelGraph(elaborate(system.build(system.settings)), SizeTrace(), None)
     trace, circuit = found
     trace.exact = True
-    return ModelGraph(circuit, trace, None, known=frozenset(trace.holds))
+    return ModelGraph(circuit, trace, None, circuit_facts=frozenset(trace.holds))
 
 
 # --- The ONNX model of a term, with weights inside or as inputs

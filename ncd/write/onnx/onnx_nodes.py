@@ -52,7 +52,7 @@ class ConstantValue:
     value: Any
 
 
-def plain(x: Any) -> Any:
+def plain_value(x: Any) -> Any:
     """Returns the value of what is known, and a tensor as it is."""
     return x.value if isinstance(x, ConstantValue) else x
 
@@ -92,18 +92,18 @@ class GraphConstants:
 class Nodes:
     """The nodes of one graph, in order."""
 
-    shared: GraphConstants = field(default_factory=GraphConstants)
+    graph_constants: GraphConstants = field(default_factory=GraphConstants)
     nodes: list[NodeProto] = field(default_factory=list)
-    known: dict[Any, str] = field(default_factory=dict)  # vectors of sizes, computed once
+    size_vectors: dict[Any, str] = field(default_factory=dict)  # vectors of sizes, computed once
 
     def add(
         self, op: str, inputs: Sequence[Tensor | str], kind: Kind, shape: Shape, **attributes: Any
     ) -> Tensor:
         """Adds a node with one output, and returns it."""
-        (found,) = self.several(op, inputs, [(kind, shape)], **attributes)
+        (found,) = self.add_multi_output(op, inputs, [(kind, shape)], **attributes)
         return found
 
-    def several(
+    def add_multi_output(
         self,
         op: str,
         inputs: Sequence[Tensor | str],
@@ -119,10 +119,10 @@ class Nodes:
 
     def name(self) -> str:
         """Returns a new name."""
-        self.shared.count += 1
-        return f"t{self.shared.count}"
+        self.graph_constants.count += 1
+        return f"t{self.graph_constants.count}"
 
-    def renamed(self, tensor: Tensor, name: str) -> Tensor:
+    def rename(self, tensor: Tensor, name: str) -> Tensor:
         """Returns the tensor under another name."""
         self.nodes.append(helper.make_node("Identity", [tensor.name], [name]))
         return Tensor(name, tensor.kind, tensor.shape)
@@ -133,10 +133,10 @@ class Nodes:
             return self.cast(self.number(value), kind)
         array: Any = np.asarray(value, NUMPY[kind])
         key = kind, array.shape, array.tobytes()
-        if key not in self.shared.constants:
-            name = f"c{len(self.shared.constants)}"
-            self.shared.constants[key] = numpy_helper.from_array(array, name)
-        return Tensor(self.shared.constants[key].name, kind, array.shape)
+        if key not in self.graph_constants.constants:
+            name = f"c{len(self.graph_constants.constants)}"
+            self.graph_constants.constants[key] = numpy_helper.from_array(array, name)
+        return Tensor(self.graph_constants.constants[key].name, kind, array.shape)
 
     # shapes --------------------------------------------------------------------------------------
 
@@ -144,37 +144,39 @@ class Nodes:
         """Returns the name of a vector of sizes."""
         if not any(map(is_symbolic, sizes)):
             return self.constant(sizes, "whole").name
-        if sizes not in self.known:
+        if sizes not in self.size_vectors:
             parts = [self._length(size) for size in sizes]
             whole = self.add("Concat", parts, "whole", (len(parts),), axis=0).name
-            self.known[sizes] = whole if len(parts) > 1 else parts[0]
-        return self.known[sizes]
+            self.size_vectors[sizes] = whole if len(parts) > 1 else parts[0]
+        return self.size_vectors[sizes]
 
     def _length(self, size: int) -> str:
         """Returns the name of a vector of one size."""
         return self._sum(size.total) if is_symbolic(size) else self.constant([size], "whole").name
 
     def _sum(self, total: Sum) -> str:
-        if total not in self.known:
-            self.known[total] = reduce(partial(self._joined, "Add"), map(self._product, total))
-        return self.known[total]
+        if total not in self.size_vectors:
+            self.size_vectors[total] = reduce(
+                partial(self._combine, "Add"), map(self._product, total)
+            )
+        return self.size_vectors[total]
 
     def _product(self, counted: tuple[Product, int]) -> str:
         atoms, count = counted
         parts = [*map(self._atom, atoms)]
         if count != 1 or not parts:
             parts.append(self.constant([count], "whole").name)
-        return reduce(partial(self._joined, "Mul"), parts)
+        return reduce(partial(self._combine, "Mul"), parts)
 
     def _atom(self, atom: Atom) -> str:
         if isinstance(atom, str):
-            self.shared.sizes[atom] = None
+            self.graph_constants.sizes[atom] = None
             return size_of(atom)
         a, b = map(self._sum, atom[1:])
-        rest = self._joined("Mod", a, b)
-        return rest if atom[0] == "%" else self._joined("Div", self._joined("Sub", a, rest), b)
+        rest = self._combine("Mod", a, b)
+        return rest if atom[0] == "%" else self._combine("Div", self._combine("Sub", a, rest), b)
 
-    def _joined(self, op: str, a: str, b: str) -> str:
+    def _combine(self, op: str, a: str, b: str) -> str:
         return self.add(op, [a, b], "whole", (1,)).name
 
     def number(self, size: Any) -> Tensor:
@@ -241,7 +243,7 @@ class Nodes:
         shape = broadcast(*(x.shape for x in given))
         return self.add(op, given, to or kind, shape, **attributes)
 
-    def reduced(self, op: str, x: Tensor, dims: Iterable[int], keep: bool = False) -> Tensor:
+    def add_reduction(self, op: str, x: Tensor, dims: Iterable[int], keep: bool = False) -> Tensor:
         """Adds a reduction over some dimensions."""
         axes = sorted({dim % x.rank for dim in dims})
         shape = tuple(
@@ -313,7 +315,7 @@ def _convolution(found: Settings) -> Mapping[str, Shape]:
     return {"weight": weight, "bias": (found.out_channels,)}
 
 
-def _transposed(found: Settings) -> Mapping[str, Shape]:
+def _transposed_shapes(found: Settings) -> Mapping[str, Shape]:
     weight = (found.in_channels, found.out_channels // found.groups, *found.kernel_size)
     return {"weight": weight, "bias": (found.out_channels,)}
 
@@ -321,7 +323,7 @@ def _transposed(found: Settings) -> Mapping[str, Shape]:
 _SHAPES: Mapping[str, Callable[[Settings], Mapping[str, Shape]]] = {
     "BatchNorm": lambda found: dict.fromkeys(("weight", "bias"), (found.num_features,)),
     "Conv": _convolution,
-    "ConvTranspose": _transposed,
+    "ConvTranspose": _transposed_shapes,
     "GroupNorm": lambda found: dict.fromkeys(("weight", "bias"), (found.num_channels,)),
     "LayerNorm": lambda found: dict.fromkeys(("weight", "bias"), found.normalized_shape),
     "Linear": lambda found: {
@@ -371,7 +373,7 @@ def unfold(
 
 def sides(value: Any, count: int) -> tuple[int, ...]:
     """Returns a setting of a window for each of its dimensions."""
-    value = plain(value)
+    value = plain_value(value)
     return tuple(value) if isinstance(value, tuple | list) else (value,) * count
 
 
@@ -380,7 +382,7 @@ def window_count(size: int, span: int, step: int, pad: int) -> int:
     return (size + 2 * pad - span) // step + 1
 
 
-def windowed(
+def window_convolution(
     nodes: Nodes, layer: Settings, weight: Tensor, bias: Tensor | None, x: Tensor
 ) -> Tensor:
     """Returns a convolution as products of gathered windows, whose settings may follow sizes.
@@ -427,7 +429,7 @@ def max_pool(n: int) -> Callable[..., Tensor]:
     return pooled
 
 
-def transposed(
+def transposed_convolution(
     nodes: Nodes,
     x: Tensor,
     weight: Tensor,
@@ -449,7 +451,7 @@ def transposed(
             x.shape[2:], steps, pads, apart, spans, more, strict=True
         )
     ]  # fmt: skip
-    channels = weight.shape[1] * plain(groups)
+    channels = weight.shape[1] * plain_value(groups)
     shape: Shape = (x.shape[0], channels, *ends)
     given = [x, weight] if bias is None else [x, weight, bias]
     return nodes.add(
@@ -462,5 +464,5 @@ def transposed(
         pads=pads * 2,
         output_padding=more,
         dilations=apart,
-        group=plain(groups),
+        group=plain_value(groups),
     )

@@ -17,14 +17,14 @@ from ncd.write.torch_source.expression_writer import Writer
 from ncd.write.torch_source.identifiers import (
     AMBIGUOUS,
     EINOPS,
-    TAKEN,
+    TAKEN_NAMES,
     UniqueNames,
-    assigned,
+    assignment_code,
     attribute,
     comment,
     unique,
 )
-from ncd.write.torch_source.line_breaking import WIDTH, Code, break_lines, called
+from ncd.write.torch_source.line_breaking import WIDTH, Code, bracketed_code, break_lines
 from ncd.write.torch_source.method_body import MethodWriter, Statement
 from ncd.write.torch_source.scopes import CellCode, MethodBody, ModuleTree, SourcePart, Submodule
 
@@ -55,7 +55,7 @@ class AttributeNames:
     def _layer(self, cell: Cell) -> str:
         if cell.name or cell.layer is None:
             return cell.name
-        name = unique(type(cell.op).__name__.lower(), self.taken | TAKEN | MODULE)
+        name = unique(type(cell.op).__name__.lower(), self.taken | TAKEN_NAMES | MODULE)
         self.taken.add(name)
         return name
 
@@ -86,18 +86,20 @@ class Instance:
     methods: Mapping[int, str]  # by the identity of the bodies
 
     def call(self, sizes: Sequence[Code]) -> Code:
-        return called(f"{self.name}(", sizes) if sizes else Code(f"{self.name}()")
+        return bracketed_code(f"{self.name}(", sizes) if sizes else Code(f"{self.name}()")
 
 
-def listed(made: Sequence[Instance], size: Callable[[Axis], Code]) -> Code:
+def module_list(made: Sequence[Instance], size: Callable[[Axis], Code]) -> Code:
     """Returns ``nn.ModuleList`` of these; a comprehension where all are made by the same call.
 
     Sizes are written by their names, so that a class made at other sizes still fits together.
     """
     every = [instance.call([size(axis) for axis in instance.sizes]) for instance in made]
     if len(made) > 1 and len({call.text for call in every}) == 1:
-        return called("nn.ModuleList(", (every[0].after(f" for _ in range({len(made)})"),))
-    return called("nn.ModuleList(", (called("[", every, "]"),))
+        return bracketed_code(
+            "nn.ModuleList(", (every[0].with_suffix(f" for _ in range({len(made)})"),)
+        )
+    return bracketed_code("nn.ModuleList(", (bracketed_code("[", every, "]"),))
 
 
 # --- Writes the initial values of parameters, in torch
@@ -111,7 +113,7 @@ def initial_tensor(initial: InitialValue) -> TorchExpr:
     'torch.randn'
     """
     if initial.numbers:
-        return _written(initial)
+        return _literal_tensor(initial)
     names = {"pi": constant(math.pi, Const(math.pi)), "e": constant(math.e)}
     names |= {"inf": constant(math.inf)}
     names |= {axis.identifier: _position(axis, initial.array) for axis in initial.array}
@@ -147,7 +149,7 @@ def _position(axis: Axis, array: Array) -> LoweredFormula:
     return LoweredFormula(found, "whole", frozenset(dim.key for dim in axis.dims))
 
 
-def _written(initial: InitialValue) -> TorchExpr:
+def _literal_tensor(initial: InitialValue) -> TorchExpr:
     """Returns a tensor of numbers that are written out, row by row."""
     whole = initial.array.below is not None
     rows: list[TorchExpr] = [Const(int(n) if whole else n) for n in initial.numbers]
@@ -170,7 +172,7 @@ class FileContext(Protocol):
     instances: dict[tuple[str, ...], Instance]
 
     def steps(self, cell: Cell) -> CellCode: ...
-    def batched(self, value: Value) -> bool: ...
+    def has_batch_axes(self, value: Value) -> bool: ...
 
 
 @dataclass(frozen=True)
@@ -179,14 +181,14 @@ class _InitStatement:
 
     code: Code
     nodes: tuple[str, ...]
-    each: tuple[tuple[str, ...], ...] = ()  # the nodes of each item, if it is a list
+    item_nodes: tuple[tuple[str, ...], ...] = ()  # the nodes of each item, if it is a list
 
     def lines(self) -> list[Line]:
         """Returns its lines; in a list with a line for each item, each line has its own ops."""
         texts = break_lines(self.code, 8)
-        if len(texts) != len(self.each) + 4:  # two before the items, two behind
+        if len(texts) != len(self.item_nodes) + 4:  # two before the items, two behind
             return [(text, self.nodes) for text in texts]
-        nodes = (self.nodes, self.nodes, *self.each, self.nodes, self.nodes)
+        nodes = (self.nodes, self.nodes, *self.item_nodes, self.nodes, self.nodes)
         return list(zip(texts, nodes, strict=True))
 
 
@@ -200,7 +202,7 @@ class ClassWriter:
         self.file, self.scope, self.outline = file, scope, file.outline
         self.einops, self.imports = file.einops, file.imports
         self.anonymous = anonymous
-        self.attributes = AttributeNames(scope, file.batched)
+        self.attributes = AttributeNames(scope, file.has_batch_axes)
         self.dims = UniqueNames(EINOPS, anonymous)
         self.sizes = UniqueNames(MODULE | AMBIGUOUS | self.attributes.taken, anonymous)
         self.stored: dict[str, None] = {}
@@ -221,7 +223,7 @@ class ClassWriter:
         axis = self.outline.outer(axis, fences)
         if axis.spatial or axis.name.isdecimal():
             return Code(str(axis.numel))
-        name = self.sizes.of((axis.name, axis.numel), axis.name)
+        name = self.sizes.name_for((axis.name, axis.numel), axis.name)
         if not stored:
             return Code(name)
         self.stored[name] = None
@@ -230,8 +232,8 @@ class ClassWriter:
     def steps(self, cell: Cell) -> CellCode:
         return self.file.steps(cell)
 
-    def batched(self, value: Value) -> bool:
-        return self.file.batched(value)
+    def has_batch_axes(self, value: Value) -> bool:
+        return self.file.has_batch_axes(value)
 
     def layer(self, cell: Cell) -> str:
         name = self.attributes.layers[cell.id]
@@ -247,7 +249,7 @@ class ClassWriter:
         for body in self.scope.bodies:
             for cell in body.units:
                 if isinstance(cell, Cell) and self.attributes.layers[cell.id]:
-                    learned = [n for n, i in cell.initial_values.items() if i.learned]
+                    learned = [n for n, i in cell.initial_values.items() if i.is_learned]
                     if learned and cell.layer is None:
                         return self.layer(cell)
                     if "weight" in learned:
@@ -283,9 +285,9 @@ class ClassWriter:
             return
         for initial in cell.initial_values.values():
             value = writer.write(initial_tensor(initial))
-            if initial.learned:
-                value = called("nn.Parameter(", (value,))
-            self._keep(name, value, "parameter" if initial.learned else "buffer", (cell.id,))
+            if initial.is_learned:
+                value = bracketed_code("nn.Parameter(", (value,))
+            self._keep(name, value, "parameter" if initial.is_learned else "buffer", (cell.id,))
 
     def _keep(
         self,
@@ -296,8 +298,10 @@ class ClassWriter:
         each: tuple[tuple[str, ...], ...] = (),
     ) -> None:
         if name not in self.made:
-            before, after = assigned(name, kind)
-            self.made[name] = _InitStatement(value.before(before).after(after), nodes, each)
+            before, after = assignment_code(name, kind)
+            self.made[name] = _InitStatement(
+                value.with_prefix(before).with_suffix(after), nodes, each
+            )
 
     def _make(self, part: SourcePart, body: MethodBody) -> None:
         """Writes the submodule, or the list of submodules, that a part runs."""
@@ -312,7 +316,7 @@ class ClassWriter:
         home = self.outline.scopes[scope.path[:-1]]
         if home.is_module_list:
             every = [self.file.instances[child.path] for child in home.children.values()]
-            value = listed(every, lambda axis: self.size(axis, fences, stored=False))
+            value = module_list(every, lambda axis: self.size(axis, fences, stored=False))
             each = tuple(child.nodes for child in home.children.values())
             self._keep(home.name, value, "module", nodes, each)
         else:
@@ -325,7 +329,7 @@ class ClassWriter:
 
     # the text -------------------------------------------------------------------------------------
 
-    def written(self, name: str, *, defaults: bool = False) -> list[Line]:
+    def class_lines(self, name: str, *, defaults: bool = False) -> list[Line]:
         """Returns the lines of the class under a name."""
         found: list[Line] = [(f"class {name}(nn.Module):", ())]
         found += self._docstring(self.attributes.bodies[0])
@@ -348,7 +352,7 @@ class ClassWriter:
     def _init(self, defaults: bool) -> list[Line]:
         sizes = self.sizes.names.items()
         takes = [Code(f"{n}: int = {key[1]}" if defaults else f"{n}: int") for key, n in sizes]
-        head = called("def __init__(", (Code("self"), *takes), "):")
+        head = bracketed_code("def __init__(", (Code("self"), *takes), "):")
         found: list[Line] = [(line, ()) for line in break_lines(head, 4)]
         found.append(("        super().__init__()", ()))
         stored = [name for name in self.sizes.names.values() if name in self.stored]
@@ -367,7 +371,7 @@ class ClassWriter:
             self.imports.add("from torch import Tensor")
         takes = (Code(f"{name}: Tensor") for name in forward.arguments)
         name = self.attributes.methods[id(forward.body)]
-        head = called(f"def {name}(", (Code("self"), *takes), f") -> {kind}:")
+        head = bracketed_code(f"def {name}(", (Code("self"), *takes), f") -> {kind}:")
         found: list[Line] = [(line, ()) for line in break_lines(head, 4)]
         for i, statement in enumerate(forward.statements):
             found += self._statement(statement, first=i == 0)
@@ -377,4 +381,6 @@ class ClassWriter:
         found: list[Line] = [("", ())] if statement.titles and not first else []
         found += [(f"        # {comment(title)}", statement.nodes) for title in statement.titles]
         indent = 8 + 4 * statement.indent
-        return found + [(line, statement.nodes) for line in break_lines(statement.whole, indent)]
+        return found + [
+            (line, statement.nodes) for line in break_lines(statement.full_code, indent)
+        ]

@@ -15,11 +15,11 @@ from ncd.write.torch_source.identifiers import UniqueNames, quoted
 from ncd.write.torch_source.line_breaking import (
     SIGN,
     Code,
-    called,
+    bracketed_code,
     infix,
     method,
+    prefix,
     receiver,
-    signed,
     tuple_of,
 )
 
@@ -39,12 +39,14 @@ def einops_pattern(
         same -= 1
     before, after = before[same:], after[same:]
     lead = ["..."] if batched or same else []
-    left, right = ([*lead, *(_grouped(group, name) for group in side)] for side in (before, after))
+    left, right = (
+        [*lead, *(_group_pattern(group, name) for group in side)] for side in (before, after)
+    )
     sizes = [dim for group in before for dim in group[1:]]
     return f'"{" ".join(left)} -> {" ".join(right)}"', sizes
 
 
-def _grouped(group: Group, name: DimName) -> str:
+def _group_pattern(group: Group, name: DimName) -> str:
     names = [name(dim) for dim in group]
     return f"({' '.join(names)})" if len(names) > 1 else names[0] if names else "1"
 
@@ -93,14 +95,14 @@ def spread_index(kept: Sequence[bool], batched: bool) -> str:
 
 def by_methods(on: Code, before: Groups, after: Groups, size: SizeOf) -> Code:
     """Returns the rearrangement with ``unflatten``, ``transpose``, ``movedim``, ``flatten``."""
-    on = _parted(on, before, size)
+    on = _split_groups(on, before, size)
     start = [dim for group in before for dim in group]
     end = [dim for group in after for dim in group]
-    on = _moved(on, [start.index(dim) for dim in end])
-    return _merged(on, after)
+    on = _permute_last(on, [start.index(dim) for dim in end])
+    return _merge_groups(on, after)
 
 
-def _parted(on: Code, before: Groups, size: SizeOf) -> Code:
+def _split_groups(on: Code, before: Groups, size: SizeOf) -> Code:
     for place in reversed(range(len(before))):
         group = before[place]
         at = Code(str(-1 - sum(map(len, before[place + 1 :]))))
@@ -112,7 +114,7 @@ def _parted(on: Code, before: Groups, size: SizeOf) -> Code:
     return on
 
 
-def _merged(on: Code, after: Groups) -> Code:
+def _merge_groups(on: Code, after: Groups) -> Code:
     for done, group in enumerate(reversed(after)):  # so many dimensions are behind this one
         last = Code(str(-1 - done))
         if not group:
@@ -123,7 +125,7 @@ def _merged(on: Code, after: Groups) -> Code:
     return on
 
 
-def _moved(on: Code, order: list[int]) -> Code:
+def _permute_last(on: Code, order: list[int]) -> Code:
     """Returns the last dimensions permuted; ``order`` says where each comes from."""
     n = len(order)
     moved = [to - n for to in range(n) if order[to] != to]
@@ -152,42 +154,44 @@ def lookup_code(
     That is an embedding if nothing is shared, an index if only the table has a batch, and otherwise
     ``take_along_dim``, which needs equally many dimensions on both sides.
     """
-    rank, rest = ranks[1], expr.rest
+    rank, rest = ranks[1], expr.trailing_rank
     if rank == 1 + rest and not batched[1]:
         if rest == 1:
-            return called("F.embedding(", (index, table))
-        return receiver(table).after(f"[{index.text}]")
+            return bracketed_code("F.embedding(", (index, table))
+        return receiver(table).with_suffix(f"[{index.text}]")
     if rank == 1 + rest and not batched[0]:
-        return receiver(table).after(f"[..., {index.text}{', :' * rest}]")
+        return receiver(table).with_suffix(f"[..., {index.text}{', :' * rest}]")
     places = _places(expr, index)
-    width = ranks[0] - expr.own + 1 + rest  # of the places
+    width = ranks[0] - expr.index_rank + 1 + rest  # of the places
     if batched == (False, True):
         places = _spread(places, width, table, rank)
     elif batched == (True, False):
         table = _spread(table, rank, index, ranks[0])
     dim = Code(f"dim={-1 - rest}")
-    found = called("torch.take_along_dim(", (table, places, dim))
-    if expr.own == 0:
+    found = bracketed_code("torch.take_along_dim(", (table, places, dim))
+    if expr.index_rank == 0:
         return method(found, "squeeze", (Code(str(-1 - rest)),))
-    if expr.own == 1:
+    if expr.index_rank == 1:
         return found
-    sizes = f"{receiver(index).text}.shape[-{expr.own}:]"
+    sizes = f"{receiver(index).text}.shape[-{expr.index_rank}:]"
     return method(found, "unflatten", (Code(str(-1 - rest)), Code(sizes)))
 
 
-def scattered(
+def scatter_code(
     expr: Scattered, index: Code, values: Code, ranks: tuple[int, int], batched: tuple[bool, bool]
 ) -> Code:
     """Returns zeros with values added at their places, by ``scatter_add``."""
-    rest, dim = expr.rest, -1 - expr.rest
+    rest, dim = expr.trailing_rank, -1 - expr.trailing_rank
     places = _places(expr, index)
-    if expr.own != 1:
+    if expr.index_rank != 1:
         name, args = (
-            ("unsqueeze", (dim,)) if expr.own == 0 else ("flatten", (dim - expr.own + 1, dim))
+            ("unsqueeze", (dim,))
+            if expr.index_rank == 0
+            else ("flatten", (dim - expr.index_rank + 1, dim))
         )
         values = method(values, name, tuple(Code(str(arg)) for arg in args))
     if batched == (True, False):
-        width = ranks[0] - expr.own + 1 + rest
+        width = ranks[0] - expr.index_rank + 1 + rest
         values = _spread(values, width, index, ranks[0])
     on = receiver(values).text
     sizes = [Code(f"*{on}.shape[:{dim}]"), Code(str(expr.size))]
@@ -199,10 +203,10 @@ def scattered(
 
 def _places(expr: Lookup | Scattered, index: Code) -> Code:
     """Returns the index with one dimension of its own, and size 1 for the others."""
-    if expr.own > 1:
-        index = method(index, "flatten", (Code(str(-expr.own)),))
-    ones = expr.rest + (expr.own == 0)
-    return receiver(index).after(f"[...{', None' * ones}]") if ones else index
+    if expr.index_rank > 1:
+        index = method(index, "flatten", (Code(str(-expr.index_rank)),))
+    ones = expr.trailing_rank + (expr.index_rank == 0)
+    return receiver(index).with_suffix(f"[...{', None' * ones}]") if ones else index
 
 
 def _spread(on: Code, rank: int, like: Code, like_rank: int) -> Code:
@@ -227,9 +231,9 @@ IMPORTS = {
 class Writer:
     """Writes expressions with the names of tensors, layers and sizes at their place.
 
-    ``batched`` says which tensors may have batch axes in front. ``reference_tensor`` is a real
-    tensor (or None) and ``near`` any tensor, which new ones imitate. ``bound`` are parts that have
-    a variable.
+    ``batched_args`` says which tensors may have batch axes in front. ``reference_tensor`` is a real
+    tensor (or None) and ``device_tensor`` any tensor, which new ones imitate. ``bound_variables``
+    are parts that have a variable.
     """
 
     size: Callable[[Axis], Code]
@@ -237,29 +241,31 @@ class Writer:
     imports: set[str]
     einops: bool = True
     args: tuple[str, ...] = ()
-    batched: tuple[bool, ...] = ()
+    batched_args: tuple[bool, ...] = ()
     ranks: tuple[int, ...] = ()
     parameter_code: str = ""
     reference_tensor: str = ""
-    near: str = ""
-    bound: dict[ex.TorchExpr, str] = field(default_factory=dict)
+    device_tensor: str = ""
+    bound_variables: dict[ex.TorchExpr, str] = field(default_factory=dict)
 
     def write(self, expr: ex.TorchExpr) -> Code:
         """Returns the expression as code."""
-        if self.bound and expr in self.bound:
-            return Code(self.bound[expr])
+        if self.bound_variables and expr in self.bound_variables:
+            return Code(self.bound_variables[expr])
         return _WRITERS[type(expr)](self, expr)
 
     def has_batch(self, expr: ex.TorchExpr) -> bool:
         """Returns whether a tensor may have batch axes in front."""
-        return any(isinstance(part, ex.Arg) and self.batched[part.index] for part in expr.walk())
+        return any(
+            isinstance(part, ex.Arg) and self.batched_args[part.index] for part in expr.walk()
+        )
 
     def rank(self, expr: ex.TorchExpr) -> int:
         """Returns the number of dimensions of a tensor without a batch, as far as known."""
         if isinstance(expr, ex.Arg):
             return self.ranks[expr.index]
         if isinstance(expr, ex.Rearrange | ex.Contract | ex.Align):
-            return len(expr.after)
+            return len(expr.target_dims)
         return max((self.rank(part) for part in expr.parts()), default=0)
 
     def dim_size(self, dim: Dim) -> Code:
@@ -290,18 +296,18 @@ def _size(writer: Writer, expr: ex.Size) -> Code:
 
 
 def _layer(writer: Writer, expr: ex.Layer) -> Code:
-    return called(f"{writer.parameter_code}(", map(writer.write, expr.args))
+    return bracketed_code(f"{writer.parameter_code}(", map(writer.write, expr.args))
 
 
 def _call(writer: Writer, expr: ex.Call) -> Code:
     args = [writer.write(part) for part in expr.args]
     if expr.function == "torch.cat" and isinstance(expr.args[0], ex.Tuple):
-        args[0] = _widened(writer, expr.args[0])
-    named = [writer.write(part).before(f"{name}=") for name, part in expr.kwargs]
-    return called(f"{writer.function(expr.function)}(", (*args, *named))
+        args[0] = _expand_batches(writer, expr.args[0])
+    named = [writer.write(part).with_prefix(f"{name}=") for name, part in expr.kwargs]
+    return bracketed_code(f"{writer.function(expr.function)}(", (*args, *named))
 
 
-def _widened(writer: Writer, given: ex.Tuple) -> Code:
+def _expand_batches(writer: Writer, given: ex.Tuple) -> Code:
     """Returns tensors for ``torch.cat``, expanded to the batch axes of the others."""
     parts = [writer.write(part) for part in given.items]
     batched = [writer.has_batch(part) for part in given.items]
@@ -316,17 +322,17 @@ def _widened(writer: Writer, given: ex.Tuple) -> Code:
 
 def _method(writer: Writer, expr: ex.Method) -> Code:
     args = map(writer.write, expr.args)
-    named = (writer.write(part).before(f"{name}=") for name, part in expr.kwargs)
-    return method(writer.write(expr.on), expr.name, (*args, *named))
+    named = (writer.write(part).with_prefix(f"{name}=") for name, part in expr.kwargs)
+    return method(writer.write(expr.operand), expr.name, (*args, *named))
 
 
 def _infix(writer: Writer, expr: ex.Infix) -> Code:
-    if expr.sign == "+" and isinstance(expr.left, ex.Filled) and _plain(expr.right):
-        return _new(writer, expr.left, expr.right)
+    if expr.sign == "+" and isinstance(expr.left, ex.Filled) and _is_plain_number(expr.right):
+        return _new_tensor(writer, expr.left, expr.right)
     return infix(expr.sign, writer.write(expr.left), writer.write(expr.right))
 
 
-def _plain(expr: ex.TorchExpr) -> bool:
+def _is_plain_number(expr: ex.TorchExpr) -> bool:
     """Returns whether an expression is a number, not a tensor."""
     ends = (part for part in expr.walk() if not isinstance(part, ex.Infix | ex.Prefix))
     return all(
@@ -337,19 +343,19 @@ def _plain(expr: ex.TorchExpr) -> bool:
 
 
 def _prefix(writer: Writer, expr: ex.Prefix) -> Code:
-    on = expr.on
+    on = expr.operand
     if expr.sign == "-" and isinstance(on, ex.Const) and on.value == math.inf:
         return _const(writer, ex.Const(-math.inf))
-    return signed(expr.sign, writer.write(on))
+    return prefix(expr.sign, writer.write(on))
 
 
 def _item(writer: Writer, expr: ex.Item) -> Code:
-    return receiver(writer.write(expr.on)).after(f"[{expr.index}]")
+    return receiver(writer.write(expr.operand)).with_suffix(f"[{expr.index}]")
 
 
 def _select(writer: Writer, expr: ex.Select) -> Code:
     index = ", ".join(("...", str(expr.index), *[":"] * (-expr.dim - 1)))
-    return receiver(writer.write(expr.on)).after(f"[{index}]")
+    return receiver(writer.write(expr.operand)).with_suffix(f"[{index}]")
 
 
 def _lookup(writer: Writer, expr: ex.Lookup) -> Code:
@@ -366,56 +372,64 @@ def _scattered(writer: Writer, expr: ex.Scattered) -> Code:
     index, values = expr.index, expr.values
     ranks = writer.rank(index), writer.rank(values)
     batched = writer.has_batch(index), writer.has_batch(values)
-    return scattered(expr, writer.write(index), writer.write(values), ranks, batched)
+    return scatter_code(expr, writer.write(index), writer.write(values), ranks, batched)
 
 
 def _rearrange(writer: Writer, expr: ex.Rearrange) -> Code:
-    on = writer.write(expr.on)
+    on = writer.write(expr.operand)
     if not writer.einops:
-        return by_methods(on, expr.before, expr.after, writer.dim_size)
+        return by_methods(on, expr.source_dims, expr.target_dims, writer.dim_size)
     pattern, sizes = einops_pattern(
-        expr.before, expr.after, writer.dims.dim, writer.has_batch(expr.on) and not expr.exact
+        expr.source_dims,
+        expr.target_dims,
+        writer.dims.dim,
+        writer.has_batch(expr.operand) and not expr.exact,
     )
-    named = (writer.dim_size(dim).before(f"{writer.dims.dim(dim)}=") for dim in sizes)
-    return called(f"{writer.function('rearrange')}(", (on, Code(pattern), *named))
+    named = (writer.dim_size(dim).with_prefix(f"{writer.dims.dim(dim)}=") for dim in sizes)
+    return bracketed_code(f"{writer.function('rearrange')}(", (on, Code(pattern), *named))
 
 
 def _contract(writer: Writer, expr: ex.Contract) -> Code:
     args = [writer.write(part) for part in expr.args]
     batched = [writer.has_batch(part) for part in expr.args]
     if writer.einops:
-        pattern = product_pattern(expr.before, expr.after, writer.dims.dim, batched, " ")
-        return called(f"{writer.function('einsum')}(", (*args, Code(pattern)))
-    letter = letters(expr.before)
-    pattern = product_pattern(expr.before, expr.after, letter, batched, "")
-    return called(f"{writer.function('torch.einsum')}(", (Code(pattern), *args))
+        pattern = product_pattern(expr.source_dims, expr.target_dims, writer.dims.dim, batched, " ")
+        return bracketed_code(f"{writer.function('einsum')}(", (*args, Code(pattern)))
+    letter = letters(expr.source_dims)
+    pattern = product_pattern(expr.source_dims, expr.target_dims, letter, batched, "")
+    return bracketed_code(f"{writer.function('torch.einsum')}(", (Code(pattern), *args))
 
 
 def _align(writer: Writer, expr: ex.Align) -> Code:
-    on, batched = writer.write(expr.on), writer.has_batch(expr.on)
-    order = tuple(dim for dim in expr.after if dim in expr.before)
-    if order != expr.before:
-        on = _rearrange(writer, ex.Rearrange(expr.on, _each(expr.before), _each(order)))
-    index = spread_index([dim in expr.before for dim in expr.after], batched)
-    return receiver(on).after(index) if index else on
+    on, batched = writer.write(expr.operand), writer.has_batch(expr.operand)
+    order = tuple(dim for dim in expr.target_dims if dim in expr.source_dims)
+    if order != expr.source_dims:
+        on = _rearrange(
+            writer,
+            ex.Rearrange(expr.operand, _single_groups(expr.source_dims), _single_groups(order)),
+        )
+    index = spread_index([dim in expr.source_dims for dim in expr.target_dims], batched)
+    return receiver(on).with_suffix(index) if index else on
 
 
-def _each(dims: tuple[Dim, ...]) -> tuple[tuple[Dim, ...], ...]:
+def _single_groups(dims: tuple[Dim, ...]) -> tuple[tuple[Dim, ...], ...]:
     return tuple((dim,) for dim in dims)
 
 
 def _position(writer: Writer, expr: ex.Position) -> Code:
-    place = [Code(f"device={writer.near}.device")] if writer.near else []
-    made = called(f"{writer.function('torch.arange')}(", (writer.dim_size(expr.dim), *place))
-    behind = len(expr.after) - 1 - expr.after.index(expr.dim)
-    return made.after(f"[:{', None' * behind}]") if behind else made
+    place = [Code(f"device={writer.device_tensor}.device")] if writer.device_tensor else []
+    made = bracketed_code(
+        f"{writer.function('torch.arange')}(", (writer.dim_size(expr.dim), *place)
+    )
+    behind = len(expr.target_dims) - 1 - expr.target_dims.index(expr.dim)
+    return made.with_suffix(f"[:{', None' * behind}]") if behind else made
 
 
 def _filled(writer: Writer, expr: ex.Filled) -> Code:
-    return _new(writer, expr, None)
+    return _new_tensor(writer, expr, None)
 
 
-def _new(writer: Writer, filled: ex.Filled, value: ex.TorchExpr | None) -> Code:
+def _new_tensor(writer: Writer, filled: ex.Filled, value: ex.TorchExpr | None) -> Code:
     """Returns a new tensor of zeros, or of one number."""
     sizes = [writer.dim_size(dim) for dim in filled.dims]
     shape = tuple_of(sizes) if sizes else Code("()")
@@ -423,23 +437,23 @@ def _new(writer: Writer, filled: ex.Filled, value: ex.TorchExpr | None) -> Code:
     what = "zeros" if value is None else "full"
     if writer.reference_tensor:
         number = () if value is None else (writer.write(value),)
-        return called(f"{writer.reference_tensor}.new_{what}(", (*parts, *number))
+        return bracketed_code(f"{writer.reference_tensor}.new_{what}(", (*parts, *number))
     if value is not None:
         parts.append(_real(writer, value))
-    place = [Code(f"device={writer.near}.device")] if writer.near else []
-    return called(f"{writer.function(f'torch.{what}')}(", (*parts, *place))
+    place = [Code(f"device={writer.device_tensor}.device")] if writer.device_tensor else []
+    return bracketed_code(f"{writer.function(f'torch.{what}')}(", (*parts, *place))
 
 
 def _real(writer: Writer, value: ex.TorchExpr) -> Code:
     """Returns a number in a form that torch takes for a real one."""
     if isinstance(value, ex.Const) and isinstance(value.value, int | float):
         return _const(writer, ex.Const(float(value.value)))
-    return called("float(", (writer.write(value),))
+    return bracketed_code("float(", (writer.write(value),))
 
 
 def _cast(writer: Writer, expr: ex.Cast) -> Code:
-    on = writer.write(expr.on)
-    if expr.to == "whole":
+    on = writer.write(expr.operand)
+    if expr.target_kind == "whole":
         return method(on, "long", ())
     if not writer.reference_tensor:
         return method(on, "float", ())

@@ -17,19 +17,22 @@ from ncd.write.torch_source.scopes import CellCode, MethodBody, SourcePart
 
 # --- Identifiers that Python and einops accept, hide nothing, and are unique
 
-IMPORTED = frozenset(("math", "torch", "nn", "F", "einsum", "rearrange", "Tensor", "self"))
-TAKEN = IMPORTED | {*dir(builtins), *kwlist}  # a name that hides none of these is safe anywhere
+IMPORTED_NAMES = frozenset(("math", "torch", "nn", "F", "einsum", "rearrange", "Tensor", "self"))
+TAKEN_NAMES = IMPORTED_NAMES | {
+    *dir(builtins),
+    *kwlist,
+}  # a name that hides none of these is safe anywhere
 AMBIGUOUS = frozenset("lOI")  # letters that look like others
 EINOPS = frozenset(("tensor", "pattern"))  # the arguments of rearrange itself
 Key = tuple[str, int]  # an axis, and its size or the side of a group
 _SIDES = {1: "h", 2: "w", 3: "d"}
 
 
-def plain(text: str) -> str:
+def ascii_identifier(text: str) -> str:
     """Returns the text as an ASCII identifier, or empty; several texts may give the same.
 
-    >>> plain("W^O"), plain("2c"), plain("λ"), plain("ﬁ"), plain("a_"), plain("½")
-    ('W_O', 'n2c', 'lamda', 'fi', 'a', 'n1_2')
+    >>> [ascii_identifier(text) for text in ("W^O", "2c", "λ", "ﬁ", "a_", "½")]
+    ['W_O', 'n2c', 'lamda', 'fi', 'a', 'n1_2']
     """
     letters = "".join(map(_latin, unicodedata.normalize("NFKD", text)))
     name = re.sub(r"\W+", "_", letters, flags=re.ASCII).strip("_")
@@ -52,8 +55,8 @@ def variable(text: str) -> str:
     >>> variable("scores"), variable("2c"), variable("class")
     ('scores', 'n2c', 'class_')
     """
-    name = plain(text) or "x"
-    return f"{name}_" if name in TAKEN | AMBIGUOUS else name
+    name = ascii_identifier(text) or "x"
+    return f"{name}_" if name in TAKEN_NAMES | AMBIGUOUS else name
 
 
 def class_name(title: str) -> str:
@@ -87,11 +90,11 @@ class UniqueNames:
         self._used: set[str] = set()
         self._count: dict[str, int] = {}
 
-    def of(self, key: Key, wanted: str) -> str:
+    def name_for(self, key: Key, wanted: str) -> str:
         """Returns the name for a key; a new key gets the wanted name or one like it."""
         if key not in self.names:
-            name = f"a{len(self.names)}" if self.anonymous else plain(wanted) or "x"
-            if name in self.taken or name in TAKEN:
+            name = f"a{len(self.names)}" if self.anonymous else ascii_identifier(wanted) or "x"
+            if name in self.taken or name in TAKEN_NAMES:
                 name = f"n_{name}"
             while name in self.taken or name in self._used:
                 self._count[name] = count = self._count.get(name, 1) + 1
@@ -103,7 +106,7 @@ class UniqueNames:
     def dim(self, dim: Dim) -> str:
         """Returns the name of a dimension: its axis', or ``x_h`` and ``x_w`` for a group."""
         side = f"_{_SIDES.get(dim.side, dim.side)}" if dim.side else ""
-        return self.of(dim.key, f"{plain(dim.name) or 'x'}{side}")
+        return self.name_for(dim.key, f"{ascii_identifier(dim.name) or 'x'}{side}")
 
 
 def attribute(on: str, name: str) -> str:
@@ -111,7 +114,7 @@ def attribute(on: str, name: str) -> str:
     return f"{on}.{name}" if _safe(name) else f"getattr({on}, {quoted(name)})"
 
 
-def assigned(name: str, kind: str = "module") -> tuple[str, str]:
+def assignment_code(name: str, kind: str = "module") -> tuple[str, str]:
     """Returns the code before and after the value that an attribute is set to."""
     if kind != "buffer" and _safe(name):
         return f"self.{name} = ", ""
@@ -168,7 +171,7 @@ class VariableNames:
         now = 0
         for unit in self.body.units:
             self.times.append(now)
-            if self.stated(unit):  # what is only copied or dropped is not needed for that
+            if self.has_statement(unit):  # what is only copied or dropped is not needed for that
                 self.last.update((self.root(value), now) for value in unit.inputs)
             if isinstance(unit, Cell):
                 self._alias(unit)
@@ -190,7 +193,7 @@ class VariableNames:
         if name and len(cell.outputs) == 1:
             self.given.setdefault(self.root(cell.outputs[0]), variable(name.lower()))
 
-    def stated(self, unit: Cell | SourcePart) -> bool:
+    def has_statement(self, unit: Cell | SourcePart) -> bool:
         return isinstance(unit, SourcePart) or self.known.steps(unit).needs_statement
 
     def _name_inputs(self) -> None:
@@ -204,7 +207,7 @@ class VariableNames:
         self.arguments = tuple(self.names[value.id] for value in self.body.inputs)
 
     def _by_axis(self, axis: Axis) -> str:
-        name = self.known.dims.of((axis.name, 0), plain(axis.name))
+        name = self.known.dims.name_for((axis.name, 0), ascii_identifier(axis.name))
         return variable(name)
 
     # names ----------------------------------------------------------------------------------------
@@ -220,27 +223,27 @@ class VariableNames:
         return name
 
     def _choose(self, wanted: Sequence[str], time: int, blocked: set[str]) -> str:
-        wanted = [name if name.isidentifier() else _bare(name) for name in wanted]
+        wanted = [name if name.isidentifier() else _attribute_variable(name) for name in wanted]
         for name in wanted:
-            if self.free(name, time, blocked):
+            if self.is_free(name, time, blocked):
                 return name
         base = unique(wanted[0], {wanted[0]}).rpartition("_")[0]
         count = self._numbers.get(base, 2)
         count = count if count > 50 else 2  # not to try them all again where there are so many
-        while not self.free(f"{base}_{count}", time, blocked):
+        while not self.is_free(f"{base}_{count}", time, blocked):
             count += 1
         self._numbers[base] = count
         return f"{base}_{count}"
 
-    def free(self, name: str, time: int, blocked: set[str]) -> bool:
-        return name not in TAKEN and name not in blocked and self.busy.get(name, -1) <= time
+    def is_free(self, name: str, time: int, blocked: set[str]) -> bool:
+        return name not in TAKEN_NAMES and name not in blocked and self.busy.get(name, -1) <= time
 
     def reserve(self, value: Value, name: str) -> None:
         self.names[value.id] = name
         self.busy[name] = self.last.get(self.root(value), -1)
         self.real[name] = value.array.below is None
 
-    def wanted(self, cell: Cell, place: int) -> list[str]:
+    def name_candidates(self, cell: Cell, place: int) -> list[str]:
         """Yields possible names for a result, the best first."""
         value, op = cell.outputs[place], cell.op
         given = self.given.get(self.root(value))
@@ -249,7 +252,7 @@ class VariableNames:
         words = [word.strip() for word in op.result_name(cell.site).split(",")]
         out = words[place] if place < len(words) else ""
         more = [name.lower() for name in (cell.name, type(op).__name__) if name]
-        more = [name for name in map(plain, more) if name not in AMBIGUOUS | TAKEN]
+        more = [name for name in map(ascii_identifier, more) if name not in AMBIGUOUS | TAKEN_NAMES]
         layer = cell.name.lower() if cell.name[-1:].isdecimal() else ""
         if out not in (*GENERIC, layer):
             return [variable(out), *more]
@@ -271,7 +274,7 @@ def _new_axes(cell: Cell, place: int) -> list[Axis]:
     return [axis for axis in cell.site.own_outputs[place] if axis.name not in known]
 
 
-def _bare(name: str) -> str:
+def _attribute_variable(name: str) -> str:
     """Returns a variable name for an attribute: ``wte`` for ``self.wte``."""
     last = name.rpartition(".")[2]
     return variable(last) if last.isidentifier() else "x"

@@ -41,26 +41,26 @@ class Code:
     chain: tuple[str, ...] = ()  # methods called one on the other: ``x.a()``, ``.b()``
     operands: tuple[Code, Code] | None = None
 
-    def before(self, text: str, level: int = LOOSE) -> Code:
+    def with_prefix(self, text: str, level: int = LOOSE) -> Code:
         """Returns the code with text before it."""
         inner = self.bracket and self.bracket._replace(head=text + self.bracket.head)
         chain = (text, *self.chain) if self.chain and text.endswith(("= ", "return ")) else ()
         return Code(text + self.text, level, inner, chain)
 
-    def after(self, text: str, level: int = ATOM) -> Code:
+    def with_suffix(self, text: str, level: int = ATOM) -> Code:
         """Returns the code with text after it."""
         inner = self.bracket and self.bracket._replace(tail=self.bracket.tail + text)
         return Code(self.text + text, level, inner)
 
-    def bound(self, level: int) -> Code:
+    def with_brackets(self, level: int) -> Code:
         """Returns the code, in brackets if it binds less tightly than ``level``."""
-        return self if self.level >= level else called("(", (self,))
+        return self if self.level >= level else bracketed_code("(", (self,))
 
 
-def called(head: str, parts: Iterable[Code], tail: str = ")") -> Code:
+def bracketed_code(head: str, parts: Iterable[Code], tail: str = ")") -> Code:
     """Returns ``head``, parts separated by commas, and the closing bracket.
 
-    >>> called("f(", (Code("a"), Code("b"))).text
+    >>> bracketed_code("f(", (Code("a"), Code("b"))).text
     'f(a, b)'
     """
     given = tuple(parts)
@@ -70,7 +70,7 @@ def called(head: str, parts: Iterable[Code], tail: str = ")") -> Code:
 
 def tuple_of(parts: Sequence[Code]) -> Code:
     """Returns a tuple as Python writes it: ``(1,)``, ``(1, 2)``."""
-    return Code(f"({parts[0].text},)") if len(parts) == 1 else called("(", parts)
+    return Code(f"({parts[0].text},)") if len(parts) == 1 else bracketed_code("(", parts)
 
 
 def infix(sign: str, left: Code, right: Code) -> Code:
@@ -81,13 +81,16 @@ def infix(sign: str, left: Code, right: Code) -> Code:
     """
     level = LEVELS[sign]
     if sign == "**":  # groups to the right, and its right side may have a sign
-        first, second = left.bound(ATOM), right.bound(SIGN)
+        first, second = left.with_brackets(ATOM), right.with_brackets(SIGN)
         if _simple(first.text) and _simple(second.text.removeprefix("-")):
             return Code(f"{first.text}**{second.text}", level)
     else:
-        first, second = left.bound(level + (level == COMPARED)), right.bound(level + 1)
-    whole = second.before(f"{first.text} {sign} ", level)
-    return replace(whole, operands=(first, second.before(f"{sign} ")))
+        first, second = (
+            left.with_brackets(level + (level == COMPARED)),
+            right.with_brackets(level + 1),
+        )
+    whole = second.with_prefix(f"{first.text} {sign} ", level)
+    return replace(whole, operands=(first, second.with_prefix(f"{sign} ")))
 
 
 def _simple(text: str) -> bool:
@@ -95,31 +98,33 @@ def _simple(text: str) -> bool:
     return text.replace(".", "").replace("_", "").isalnum()
 
 
-def signed(sign: str, on: Code) -> Code:
+def prefix(sign: str, on: Code) -> Code:
     """Returns a value with ``-`` or ``~`` before it."""
-    return on.bound(SIGN).before(sign, SIGN)
+    return on.with_brackets(SIGN).with_prefix(sign, SIGN)
 
 
 def method(on: Code, name: str, parts: Iterable[Code]) -> Code:
     """Returns a method call: ``x.softmax(-1)``."""
     given = tuple(parts)
     start = receiver(on)
-    link = called(f".{name}(", given).text
+    link = bracketed_code(f".{name}(", given).text
     first = (start.text,) if start.text.endswith(")") else ()
     chain = (*on.chain, link) if on.chain else (*first, link if first else start.text + link)
-    made = called(f"{start.text}.{name}(", given) if given else start.after(f".{name}()")
+    made = (
+        bracketed_code(f"{start.text}.{name}(", given) if given else start.with_suffix(f".{name}()")
+    )
     return replace(made, chain=chain)
 
 
 def receiver(on: Code) -> Code:
     """Returns code that a method call or an index can follow."""
-    return Code(f"({on.text})") if on.text[:1].isdigit() else on.bound(ATOM)
+    return Code(f"({on.text})") if on.text[:1].isdigit() else on.with_brackets(ATOM)
 
 
 def break_lines(code: Code, indent: int, after: str = "") -> list[str]:
     """Returns code on as many lines as needed, broken at its last bracket.
 
-    >>> break_lines(called("x = f(", (Code("a"), Code("b"))), 4)
+    >>> break_lines(bracketed_code("x = f(", (Code("a"), Code("b"))), 4)
     ['    x = f(a, b)']
     """
     space = " " * indent

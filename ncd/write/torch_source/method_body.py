@@ -13,11 +13,11 @@ from ncd.write.torch_source.expression_writer import Writer
 from ncd.write.torch_source.identifiers import (
     UniqueNames,
     VariableNames,
+    ascii_identifier,
     attribute,
-    plain,
     variable,
 )
-from ncd.write.torch_source.line_breaking import LEVELS, SUM, WIDTH, Code, called, method
+from ncd.write.torch_source.line_breaking import LEVELS, SUM, WIDTH, Code, bracketed_code, method
 from ncd.write.torch_source.scopes import (
     CellCode,
     MethodBody,
@@ -26,7 +26,7 @@ from ncd.write.torch_source.scopes import (
     Submodule,
     common,
     heavy_parts,
-    used,
+    used_parts,
 )
 
 # --- Statements of a method, and what they require of its class
@@ -43,10 +43,10 @@ class Statement:
     indent: int = 0
 
     @property
-    def whole(self) -> Code:
+    def full_code(self) -> Code:
         if not self.target or self.target == "return":
-            return self.code.before("return ") if self.target else self.code
-        return self.code.before(f"{self.target} = ")
+            return self.code.with_prefix("return ") if self.target else self.code
+        return self.code.with_prefix(f"{self.target} = ")
 
 
 class ClassContext(Protocol):
@@ -64,7 +64,7 @@ class ClassContext(Protocol):
     def method_of(self, body: MethodBody) -> str: ...
     def weight(self) -> str: ...
     def like(self) -> str: ...
-    def batched(self, value: Value) -> bool: ...
+    def has_batch_axes(self, value: Value) -> bool: ...
 
 
 # --- The statements of parts: calls of blocks, and the loops of repetitions and scans
@@ -87,20 +87,20 @@ class BlockStatements:
     def _say(self, target: str, code: Code, nodes: Ids, indent: int = 0) -> None:
         self.found.append(Statement(target, code, nodes, (), indent))
 
-    def _held(self, values: Boundary) -> list[str]:
+    def _variable_names(self, values: Boundary) -> list[str]:
         return [self.naming.names[value.id] for value in values]
 
     # one call -------------------------------------------------------------------------------------
 
     def _block(self, part: SourcePart, time: int) -> None:
         (body,) = part.bodies
-        self._single(body, part.inputs, part.outputs, time)
+        self._write_call(body, part.inputs, part.outputs, time)
 
-    def _single(
+    def _write_call(
         self, body: MethodBody, inputs: Boundary, outputs: Boundary, time: int, more: str = ""
     ) -> None:
         """Returns one call of a body; ``more`` is the variable for its additional output."""
-        ins, outs = self._held(inputs), list[str]()
+        ins, outs = self._variable_names(inputs), list[str]()
         name = next((n for n in reversed(body.scope.path) if not n.isdecimal()), "out")
         for place, value in enumerate(outputs):
             wanted = [*ins[place : place + 1], "x", variable(name)]
@@ -110,9 +110,9 @@ class BlockStatements:
             outs.append(self.naming.choose([given] if given else wanted, time, outs))
         for value, target in zip(outputs, outs, strict=True):
             self.naming.reserve(value, target)
-        self._say(", ".join(outs), _call(self._called(body), ins), _ids(body))
+        self._say(", ".join(outs), _call(self._callee(body), ins), _ids(body))
 
-    def _called(self, body: MethodBody, on: str = "") -> str:
+    def _callee(self, body: MethodBody, on: str = "") -> str:
         """Returns the code that is called to run a body: a submodule, or a method of one."""
         name = self.owner.method_of(body)
         on = on or access(self.owner.outline, self.owner.scope, body.scope)
@@ -122,10 +122,10 @@ class BlockStatements:
 
     def _repeat(self, part: SourcePart, time: int) -> None:
         if len(part.bodies) > 1 and self._even(part):
-            self._for(part, time + len(part.bodies) - 1)  # the time of the last body
+            self._write_for_loop(part, time + len(part.bodies) - 1)  # the time of the last body
             return
         for i, body in enumerate(part.bodies):
-            self._single(body, body.inputs, body.outputs, time + i, "skip")
+            self._write_call(body, body.inputs, body.outputs, time + i, "skip")
 
     def _even(self, part: SourcePart) -> bool:
         """Returns whether one loop can run all bodies, as each takes all arrays."""
@@ -138,20 +138,20 @@ class BlockStatements:
         home = self.owner.outline.scopes[part.bodies[0].scope.path[:-1]]
         return part.loop.shared or (home.is_module_list and len(home.children) == len(part.bodies))
 
-    def _for(self, part: SourcePart, time: int) -> None:
+    def _write_for_loop(self, part: SourcePart, time: int) -> None:
         loop, nodes, first = part.loop, _ids(*part.bodies), part.bodies[0]
         assert loop is not None
         split = len(part.inputs) - loop.memory
-        memory = self._held(part.inputs[split:])
+        memory = self._variable_names(part.inputs[split:])
         targets = self._states(part.inputs[:split], memory, nodes, time)
         if loop.shared:
             item, over = "_", f"range({len(part.bodies)})"
-            head = self._called(first)
+            head = self._callee(first)
         else:
             single = variable(loop.name.removesuffix("s") or loop.name)
             item = self.naming.choose([single], time, {*targets, *memory})
             over = access(self.owner.outline, self.owner.scope, first.scope, up=1)
-            head = self._called(first, item)
+            head = self._callee(first, item)
         self._say("", Code(f"for {item} in {over}:"), nodes)
         self._say(", ".join(targets), _call(head, [*targets, *memory]), nodes, 1)
         for value, name in zip(part.outputs, targets, strict=True):
@@ -159,10 +159,10 @@ class BlockStatements:
 
     def _states(self, inputs: Boundary, others: Sequence[str], nodes: Ids, time: int) -> list[str]:
         """Variables that a loop may change: the old ones, or new ones where those are needed."""
-        ins, targets = self._held(inputs), list[str]()
+        ins, targets = self._variable_names(inputs), list[str]()
         for name in ins:
             new, blocked = name, {*targets, *others}
-            if not name.isidentifier() or not self.naming.free(name, time, blocked):
+            if not name.isidentifier() or not self.naming.is_free(name, time, blocked):
                 new = self.naming.choose([name], time, {*blocked, *ins})
                 self._say(new, Code(name), nodes)
             targets.append(new)
@@ -173,32 +173,36 @@ class BlockStatements:
     def _scan(self, part: SourcePart, time: int) -> None:
         loop, nodes, (body,) = part.loop, _ids(*part.bodies), part.bodies
         assert loop is not None
-        n, along = loop.states, plain(loop.axis) or "t"
-        sequences = self._held(part.inputs[n:])
+        n, along = loop.states, ascii_identifier(loop.axis) or "t"
+        sequences = self._variable_names(part.inputs[n:])
         targets = self._states(part.inputs[:n], sequences, nodes, time)
         block = {*targets, *sequences}
-        items = [f"{'x' if name == along else plain(name)}_{along}" for name in sequences]
-        items = self._new(items, time, block)
-        outs = self._new(["out"] * (len(part.outputs) - n), time, {*block, *items})
-        lists = self._new(["outs"] * len(outs), time, {*block, *items, *outs})
+        items = [
+            f"{'x' if name == along else ascii_identifier(name)}_{along}" for name in sequences
+        ]
+        items = self._choose_names(items, time, block)
+        outs = self._choose_names(["out"] * (len(part.outputs) - n), time, {*block, *items})
+        lists = self._choose_names(["outs"] * len(outs), time, {*block, *items, *outs})
         for name in lists:
             self._say(name, Code("[]"), nodes)
-        self._say("", self._along(part, items, sequences), nodes)
-        call = _call(self._called(body), [*targets, *items])
+        self._say("", self._loop_header(part, items, sequences), nodes)
+        call = _call(self._callee(body), [*targets, *items])
         self._say(", ".join([*targets, *outs]), call, nodes, 1)
         for name, out in zip(lists, outs, strict=True):
             self._say("", Code(f"{name}.append({out})"), nodes, 1)
         for value, name in zip(part.outputs[:n], targets, strict=True):
             self.naming.reserve(value, name)
-        self._stacked(part, lists, time, nodes)
+        self._stack_outputs(part, lists, time, nodes)
 
-    def _new(self, wanted: Iterable[str], time: int, block: Collection[str]) -> list[str]:
+    def _choose_names(self, wanted: Iterable[str], time: int, block: Collection[str]) -> list[str]:
         found: list[str] = []
         for name in wanted:
             found.append(self.naming.choose([variable(name)], time, {*block, *found}))
         return found
 
-    def _along(self, part: SourcePart, items: Sequence[str], sequences: Sequence[str]) -> Code:
+    def _loop_header(
+        self, part: SourcePart, items: Sequence[str], sequences: Sequence[str]
+    ) -> Code:
         """Returns the first line of the loop over positions."""
         assert part.loop is not None
         parts = []
@@ -208,10 +212,12 @@ class BlockStatements:
             if len(dims) > 1:
                 on = method(on, "flatten", (Code(str(dims[0])), Code(str(dims[-1]))))
             parts.append(method(on, "unbind", (Code(str(dims[-1])),)))
-        over = parts[0] if len(parts) == 1 else called("zip(", (*parts, Code("strict=True")))
-        return over.before(f"for {', '.join(items)} in ").after(":")
+        over = (
+            parts[0] if len(parts) == 1 else bracketed_code("zip(", (*parts, Code("strict=True")))
+        )
+        return over.with_prefix(f"for {', '.join(items)} in ").with_suffix(":")
 
-    def _stacked(self, part: SourcePart, lists: list[str], time: int, nodes: Ids) -> None:
+    def _stack_outputs(self, part: SourcePart, lists: list[str], time: int, nodes: Ids) -> None:
         """Returns the code that stacks the outputs of all positions."""
         assert part.loop is not None
         outputs = part.outputs[part.loop.states :]
@@ -239,7 +245,7 @@ def access(outline: ModuleTree, here: Submodule, scope: Submodule, up: int = 0) 
 
 
 def _call(head: str, inputs: Sequence[str]) -> Code:
-    return called(f"{head}(", map(Code, inputs))
+    return bracketed_code(f"{head}(", map(Code, inputs))
 
 
 def _ids(*bodies: MethodBody) -> Ids:
@@ -264,7 +270,7 @@ class OpStatements:
             if steps.tuple_expr is not None:
                 self._together(cell, steps.tuple_expr, writer, time)
             else:
-                self._each(cell, steps, writer, time)
+                self._write_exprs(cell, steps, writer, time)
         for value, source in steps.aliases(cell):
             names[value.id] = names[source.id]
         for value, expr in zip(cell.outputs, steps.exprs, strict=False):
@@ -290,7 +296,7 @@ class OpStatements:
             owner.imports,
             owner.einops,
             args,
-            tuple(map(owner.batched, cell.inputs)),
+            tuple(map(owner.has_batch_axes, cell.inputs)),
             tuple(len(value.array.dims) for value in cell.inputs),
             owner.layer(cell),
             like,
@@ -300,68 +306,72 @@ class OpStatements:
     def _together(self, cell: Cell, expr: TorchExpr, writer: Writer, time: int) -> None:
         """Writes an assignment of all outputs at once, as a tuple."""
         names: list[str] = []
-        code = self._short(expr, writer, cell, time, [])
+        code = self._fitting_code(expr, writer, cell, time, [])
         for place, value in enumerate(cell.outputs):
-            names.append(self.naming.choose(self.naming.wanted(cell, place), time, names))
+            names.append(self.naming.choose(self.naming.name_candidates(cell, place), time, names))
             self.naming.reserve(value, names[-1])
         self.found.append(Statement(", ".join(names), code, (cell.id,)))
 
-    def _each(self, cell: Cell, steps: CellCode, writer: Writer, time: int) -> None:
+    def _write_exprs(self, cell: Cell, steps: CellCode, writer: Writer, time: int) -> None:
         waiting = [(i, e) for i, e in enumerate(steps.exprs) if not isinstance(e, Arg | Weight)]
         every = [expr for _, expr in waiting]
-        for expr in steps.repeated:
+        for expr in steps.repeated_parts:
             self._hoist(expr, writer, cell, time, every)
         while waiting:
             (place, expr), *waiting = waiting
             later = [other for _, other in waiting]
-            code = self._short(expr, writer, cell, time, later)
-            block = self._needed(writer, later, steps)
+            code = self._fitting_code(expr, writer, cell, time, later)
+            block = self._needed_names(writer, later, steps)
             value, name = cell.outputs[place], "_"
             if self.naming.root(value) in self.naming.last:  # else nothing needs it
-                name = self.naming.choose(self.naming.wanted(cell, place), time, block)
+                name = self.naming.choose(self.naming.name_candidates(cell, place), time, block)
             self.naming.reserve(value, name)
             self.found.append(Statement(name, code, (cell.id,)))
 
-    def _needed(self, writer: Writer, later: Sequence[TorchExpr], steps: CellCode) -> set[str]:
+    def _needed_names(
+        self, writer: Writer, later: Sequence[TorchExpr], steps: CellCode
+    ) -> set[str]:
         """Returns the names that later expressions and outputs still need."""
         names = {writer.args[e.index] for e in steps.exprs if isinstance(e, Arg)}
-        bound = writer.bound
+        bound = writer.bound_variables
         for expr in later:
-            args, parts = used(expr, bound)
+            args, parts = used_parts(expr, bound)
             names |= {writer.args[i] for i in args} | {bound[part] for part in parts}
-        if later and writer.near:
-            names |= {writer.reference_tensor, writer.near}
+        if later and writer.device_tensor:
+            names |= {writer.reference_tensor, writer.device_tensor}
         return names
 
     def _hoist(
         self, expr: TorchExpr, writer: Writer, cell: Cell, time: int, every: Sequence[TorchExpr]
     ) -> None:
         """Gives a part of an expression a line and a variable of its own."""
-        code = self._short(expr, writer, cell, time, every)
-        args, _ = used(expr, {})
+        code = self._fitting_code(expr, writer, cell, time, every)
+        args, _ = used_parts(expr, {})
         wanted = [*(writer.args[i] for i in args[:1]), "part"]
         if isinstance(expr, Infix) and LEVELS[expr.sign] < SUM:
             wanted = ["mask"]
         elif isinstance(expr, Position):
             wanted = [f"{writer.dims.dim(expr.dim)}_pos"]
-        after = {**writer.bound, expr: ""}
-        needed = {name for name in (writer.reference_tensor, writer.near) if name}
+        after = {**writer.bound_variables, expr: ""}
+        needed = {name for name in (writer.reference_tensor, writer.device_tensor) if name}
         for other in every:
-            rest, parts = used(other, after)
-            needed |= {writer.args[i] for i in rest} | {writer.bound.get(p, "") for p in parts}
-        block = needed | self._needed(writer, (), self.owner.steps(cell))
+            rest, parts = used_parts(other, after)
+            needed |= {writer.args[i] for i in rest} | {
+                writer.bound_variables.get(p, "") for p in parts
+            }
+        block = needed | self._needed_names(writer, (), self.owner.steps(cell))
         name = self.naming.choose(wanted, time, block)
-        writer.bound[expr] = name
+        writer.bound_variables[expr] = name
         self.naming.busy[name] = max(self.naming.busy.get(name, -1), time)
         self.found.append(Statement(name, code, (cell.id,)))
 
-    def _short(
+    def _fitting_code(
         self, expr: TorchExpr, writer: Writer, cell: Cell, time: int, later: Sequence[TorchExpr]
     ) -> Code:
         """Returns the code; if it is too long, parts of it get lines of their own."""
         while True:
             code = writer.write(expr)
-            target = 12 if expr not in writer.bound else 0
+            target = 12 if expr not in writer.bound_variables else 0
             if len(code.text) + 8 + target <= WIDTH:
                 return code
             long = _longest(expr, writer)
@@ -372,7 +382,7 @@ class OpStatements:
 
 def _longest(expr: TorchExpr, writer: Writer) -> TorchExpr | None:
     """Returns the part of a long expression that should get a line of its own."""
-    for parts in heavy_parts(expr, writer.bound):
+    for parts in heavy_parts(expr, writer.bound_variables):
         sizes = {p: len(writer.write(p).text) for p in parts}
         if sizes and max(sizes.values()) > 15:
             return max(sizes, key=lambda part: sizes[part])
@@ -391,7 +401,7 @@ class MethodWriter:
         names = self.naming.names
         self.arguments = tuple(names[value.id] for value in body.inputs)
         self.statements: list[Statement] = []
-        stated = [unit for unit in body.units if self.naming.stated(unit)]
+        stated = [unit for unit in body.units if self.naming.has_statement(unit)]
         self.opened = set(common(unit.fences[body.skip :] for unit in stated))
         cells, parts = (
             OpStatements(owner, self.naming, body.skip),

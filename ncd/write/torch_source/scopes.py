@@ -108,7 +108,7 @@ class ModuleTree:
         self._body(self.root, circuit.term, circuit.units, circuit.inputs, circuit.outputs)
         while self._waiting:
             body, units = self._waiting.pop()
-            body.units += self._grouped(units, body)
+            body.units += self._group_units(units, body)
         self.local = {id: names for id, f in self.fences.items() if (names := _names(f))}
 
     def after_children(self) -> Iterator[Submodule]:
@@ -150,14 +150,16 @@ class ModuleTree:
         self._waiting.append((body, units))
         return body
 
-    def _grouped(self, units: Sequence[Cell | Loop], body: MethodBody) -> list[Cell | SourcePart]:
+    def _group_units(
+        self, units: Sequence[Cell | Loop], body: MethodBody
+    ) -> list[Cell | SourcePart]:
         """Returns the units in written order, those of a named block together."""
         groups: dict[str, list[Cell | Loop]] = {}
         for unit in units:
-            inner = (id for id in unit.fences[body.skip :] if self._named(id))
+            inner = (id for id in unit.fences[body.skip :] if self._is_named_block(id))
             groups.setdefault(next(inner, unit.id), []).append(unit)
         made = _Order(units)
-        order = sorted(groups, key=lambda id: made.of(groups[id]))
+        order = sorted(groups, key=lambda id: made.order_key(groups[id]))
         found: list[Cell | SourcePart] = []
         for id in order:
             first = groups[id][0]
@@ -167,7 +169,7 @@ class ModuleTree:
                 found.append(self._loop(first, body) if isinstance(first, Loop) else first)
         return found
 
-    def _named(self, id: str) -> bool:
+    def _is_named_block(self, id: str) -> bool:
         fence = self.fences[id]
         return bool(fence.scope) and isinstance(fence.term, Block)
 
@@ -178,7 +180,7 @@ class ModuleTree:
         outputs = tuple(value for value in fence.states[-1] if value.id not in given)
         skip = units[0].fences.index(fence.id)
         assert isinstance(fence.term, Block)
-        ends = _inside(fence.term, inputs, fence.states[0]), _made(units, outputs)
+        ends = _local_inputs(fence.term, inputs, fence.states[0]), _source_outputs(units, outputs)
         title = fence.title if fence.title.strip() else fence.scope[-1]
         scope = self._scope(fence.scope)
         body = self._body(scope, fence.term, units, *ends, skip + 1, title)
@@ -216,7 +218,7 @@ class _Order:
         self.makers: dict[str, int] = {}
         self.bare: set[str] = set()
         for unit in units:
-            inside = (unit,) if isinstance(unit, Cell) else _within(unit)
+            inside = (unit,) if isinstance(unit, Cell) else _body_cells(unit)
             numbers = [int(cell.id[1:]) for cell in inside]
             if not numbers:
                 self.bare.add(unit.id)
@@ -225,16 +227,16 @@ class _Order:
             last = max(numbers, default=self.first[unit.id])
             self.makers.update((value.id, last) for value in unit.outputs)
 
-    def of(self, units: list[Cell | Loop]) -> int:
+    def order_key(self, units: list[Cell | Loop]) -> int:
         real = [self.first[unit.id] for unit in units if unit.id not in self.bare]
         return min(real) if real else max(self.first[unit.id] for unit in units)
 
 
-def _within(loop: Loop) -> tuple[Cell, ...]:
+def _body_cells(loop: Loop) -> tuple[Cell, ...]:
     return tuple(cell for body in loop.bodies for cell in body.cells)
 
 
-def _inside(term: Block, inputs: Boundary, given: Boundary) -> Boundary:
+def _local_inputs(term: Block, inputs: Boundary, given: Boundary) -> Boundary:
     """Returns the inputs with the block's local axis names."""
     if not term.local:
         return inputs
@@ -243,7 +245,7 @@ def _inside(term: Block, inputs: Boundary, given: Boundary) -> Boundary:
     return tuple(Value(value.id, known[value.id]) for value in inputs)
 
 
-def _made(units: Sequence[Cell | Loop], outputs: Boundary) -> Boundary:
+def _source_outputs(units: Sequence[Cell | Loop], outputs: Boundary) -> Boundary:
     """Returns the outputs with the names they have where they are made."""
     known = {value.id: value for unit in units for value in unit.outputs}
     return tuple(known.get(value.id, value) for value in outputs)
@@ -271,7 +273,7 @@ def common(paths: Iterable[Sequence[str]]) -> tuple[str, ...]:
 
 # --- Analyses an op's expressions before they are written: new, shared or existing parts
 
-SMALL = 5  # parts of an operation that may be written twice
+MAX_REPEATED_PARTS = 5  # parts of an operation that may be written twice
 HEAVY = (ex.Call, ex.Contract, ex.Layer, ex.Method, ex.Rearrange)
 
 
@@ -283,7 +285,7 @@ class CellCode:
     tuple_expr: ex.TorchExpr | None = None
 
     @staticmethod
-    def of(cell: Cell) -> CellCode:
+    def from_cell(cell: Cell) -> CellCode:
         """Returns the op's expressions; those that unpack one tuple become that tuple."""
         found = cell.torch_code
         if isinstance(found, ex.TorchExpr):
@@ -291,9 +293,9 @@ class CellCode:
             return CellCode((found,)) if count == 1 else CellCode(tuple_expr=found)
         first = found[0] if found else None
         if isinstance(first, ex.Item) and len(found) > 1:
-            whole = tuple(ex.Item(first.on, i) for i in range(len(found)))
+            whole = tuple(ex.Item(first.operand, i) for i in range(len(found)))
             if found == whole:
-                return CellCode(tuple_expr=first.on)
+                return CellCode(tuple_expr=first.operand)
         return CellCode(found)
 
     @property
@@ -313,7 +315,9 @@ class CellCode:
     @property
     def reshapes(self) -> bool:
         """Whether it only splits, merges or permutes dimensions."""
-        return all(isinstance(e, ex.Rearrange) and isinstance(e.on, ex.Arg) for e in self.all_exprs)
+        return all(
+            isinstance(e, ex.Rearrange) and isinstance(e.operand, ex.Arg) for e in self.all_exprs
+        )
 
     @lazy_property
     def creates_tensor(self) -> bool:
@@ -324,13 +328,13 @@ class CellCode:
     def creates_real(self) -> bool:
         """Whether it creates numbers that must have the dtype of others."""
         parts = (p for p in self._parts() if isinstance(p, ex.Filled | ex.Cast))
-        return any(isinstance(part, ex.Filled) or part.to == "real" for part in parts)
+        return any(isinstance(part, ex.Filled) or part.target_kind == "real" for part in parts)
 
     def _parts(self) -> Iterator[ex.TorchExpr]:
         return (part for expr in self.all_exprs for part in expr.walk())
 
     @lazy_property
-    def repeated(self) -> tuple[ex.TorchExpr, ...]:
+    def repeated_parts(self) -> tuple[ex.TorchExpr, ...]:
         """Parts that occur more than once, inner ones first."""
         seen: set[ex.TorchExpr] = set()
         found: dict[ex.TorchExpr, None] = {}
@@ -340,8 +344,8 @@ class CellCode:
             if part in seen:
                 found[part] = None
                 continue
-            large = isinstance(part, ex.Infix) and sum(1 for _ in part.walk()) > SMALL
-            if (large or isinstance(part, (*HEAVY, ex.Position))) and not _cheap(part):
+            large = isinstance(part, ex.Infix) and sum(1 for _ in part.walk()) > MAX_REPEATED_PARTS
+            if (large or isinstance(part, (*HEAVY, ex.Position))) and not _is_plain_number(part):
                 seen.add(part)
             waiting += reversed([*part.parts()])
         return tuple(sorted(found, key=lambda part: sum(1 for _ in part.walk())))
@@ -353,7 +357,7 @@ class CellCode:
                 yield value, cell.inputs[expr.index]
 
 
-def _cheap(expr: ex.TorchExpr) -> bool:
+def _is_plain_number(expr: ex.TorchExpr) -> bool:
     """Returns whether an expression is a plain number."""
     return not any(isinstance(p, ex.Arg | ex.Layer | ex.Position | ex.Filled) for p in expr.walk())
 
@@ -376,13 +380,13 @@ def _outermost(
     for part in expr.parts():
         if part in bound:
             continue
-        if isinstance(part, kinds) and not _cheap(part):
+        if isinstance(part, kinds) and not _is_plain_number(part):
             yield part
         else:
             yield from _outermost(part, kinds, bound)
 
 
-def used(
+def used_parts(
     expr: ex.TorchExpr, bound: Container[ex.TorchExpr]
 ) -> tuple[list[int], list[ex.TorchExpr]]:
     """Returns the arguments that an expression reads, and its parts that have a variable."""

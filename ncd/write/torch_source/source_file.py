@@ -18,7 +18,7 @@ from ncd.language.axes import Axis
 from ncd.language.terms import Term
 from ncd.language.torch_code import Arg
 from ncd.write.torch_source.class_writer import AttributeNames, ClassWriter, Instance, Line
-from ncd.write.torch_source.identifiers import TAKEN, class_name, unique
+from ncd.write.torch_source.identifiers import TAKEN_NAMES, class_name, unique
 from ncd.write.torch_source.scopes import CellCode, MethodBody, ModuleTree, Submodule, common
 
 # --- A term as the lines of a file: its classes, each after those that it needs
@@ -75,10 +75,10 @@ class File:
         """Returns the computation of a cell, shared by equal cells."""
         key = (id(cell.op), id(cell.site))
         if key not in self._steps:
-            self._steps[key] = CellCode.of(cell)
+            self._steps[key] = CellCode.from_cell(cell)
         return self._steps[key]
 
-    def batched(self, value: Value) -> bool:
+    def has_batch_axes(self, value: Value) -> bool:
         """Returns whether an array may have batch axes in front: if it depends on an input."""
         return value.id in self._batched
 
@@ -107,14 +107,14 @@ class File:
         """Returns all lines of the file; the last class is that of the whole term."""
         root = self.outline.root
         wanted = class_name(name or "") or self._title(root.bodies[0])
-        title = unique(wanted, TAKEN, "")
-        self.taken = TAKEN | {title}
+        title = unique(wanted, TAKEN_NAMES, "")
+        self.taken = TAKEN_NAMES | {title}
         scopes = [scope for scope in self.outline.after_children() if not scope.is_module_list]
         alike = Counter(map(_likeness, scopes))
         for scope in scopes[:-1]:
             self._class(scope, alone=alike[_likeness(scope)] == 1)
         writer = ClassWriter(self, root)
-        last = writer.written(title, defaults=True)
+        last = writer.class_lines(title, defaults=True)
         found = [SourceLine(text) for text in import_lines(self.imports)]
         found += [
             line
@@ -129,32 +129,32 @@ class File:
 
     def _class(self, scope: Submodule, alone: bool) -> None:
         """Adds the class of a submodule, or reuses an equal one."""
-        attributes = AttributeNames(scope, self.batched)
-        key = (*attributes.keys.items(), *_numbered(scope))
+        attributes = AttributeNames(scope, self.has_batch_axes)
+        key = (*attributes.keys.items(), *_list_item_paths(scope))
         if key not in self._by_term:
-            self._by_term[key] = self._served(scope, alone)
+            self._by_term[key] = self._class_for_scope(scope, alone)
         known, sizes = self._by_term[key]
         known.members.append([cell.id for cell in scope.cells if self.steps(cell).needs_code])
         self.instances[scope.path] = Instance(known.name, sizes, attributes.methods)
 
-    def _served(self, scope: Submodule, alone: bool) -> tuple[_Class, tuple[Axis, ...]]:
+    def _class_for_scope(self, scope: Submodule, alone: bool) -> tuple[_Class, tuple[Axis, ...]]:
         """Returns the class for a scope, and the axes whose sizes it gets."""
-        if alone or _numbered(scope):
-            made = self._new(scope)
+        if alone or _list_item_paths(scope):
+            made = self._new_class(scope)
             return made, made.sizes
         writer = ClassWriter(self, scope, anonymous=True)
-        text = tuple(text for text, _ in writer.written("Anonymous"))
+        text = tuple(text for text, _ in writer.class_lines("Anonymous"))
         if text not in self._by_text:
-            self._by_text[text] = self._new(scope)
+            self._by_text[text] = self._new_class(scope)
         return self._by_text[text], _sizes(writer)
 
-    def _new(self, scope: Submodule) -> _Class:
+    def _new_class(self, scope: Submodule) -> _Class:
         writer = ClassWriter(self, scope)
         wanted = [name for name in self._titles(scope) if name] or ["Part"]
         free = (name for name in wanted if name not in self.taken)
         name = next(free, "") or unique(wanted[0], self.taken, "")
         self.taken |= {name}
-        made = _Class(name, _sizes(writer), writer.written(name))
+        made = _Class(name, _sizes(writer), writer.class_lines(name))
         self.classes.append(made)
         return made
 
@@ -182,7 +182,7 @@ def _likeness(scope: Submodule) -> object:
     return tuple(tuple(type(cell.op) for cell in body.cells) for body in scope.bodies)
 
 
-def _numbered(scope: Submodule) -> tuple[tuple[str, ...], ...]:
+def _list_item_paths(scope: Submodule) -> tuple[tuple[str, ...], ...]:
     """Returns the paths of modules in a list that is itself a module; these share no class."""
     return tuple(child.path for child in scope.children.values() if child.name.isdecimal())
 

@@ -36,8 +36,8 @@ def asked(entry: Entry) -> list[tuple[dict[str, int], str]]:
         own = {knob.name: int(said[knob.name]) for knob in entry.knobs if knob.name in said}
         settings = dict(entry.settings(own))
         asks = question(entry, settings, said["ask"]) if "ask" in said else None
-        if asks is not None and asks.about:
-            found.append((settings, asks.about))
+        if asks is not None and asks.subject_id:
+            found.append((settings, asks.subject_id))
     return found
 
 
@@ -49,7 +49,7 @@ def shows(drawn: diagram.DiagramMessage, id: str) -> bool:
 @pytest.mark.parametrize("entry", ncd.catalogue.values(), ids=lambda entry: entry.name)
 def test_what_a_lesson_asks_for_is_seen_on_a_phone(entry: Entry) -> None:
     for settings, about in sample(asked(entry), 2, entry.name):
-        scene = replace(phone(entry, settings), about=about)
+        scene = replace(phone(entry, settings), subject_id=about)
         assert shows(diagram.diagram_message(scene, None, selection.AUTO), about)
 
 
@@ -58,10 +58,10 @@ def test_the_rest_stays_as_it_is() -> None:
     scene = phone(entry, dict(entry.settings({})))
     plain = diagram.diagram_message(scene, None, selection.AUTO)
     assert not shows(plain, "v8") and shows(plain, "v0")
-    opened = diagram.diagram_message(replace(scene, about="v8"), None, selection.AUTO)
+    opened = diagram.diagram_message(replace(scene, subject_id="v8"), None, selection.AUTO)
     assert shows(opened, "v8") and opened.boxes
-    assert diagram.diagram_message(replace(scene, about="v0"), None, selection.AUTO) == plain
-    folded = diagram.diagram_message(replace(scene, about="v8"), None, ",".join(plain.boxes))
+    assert diagram.diagram_message(replace(scene, subject_id="v0"), None, selection.AUTO) == plain
+    folded = diagram.diagram_message(replace(scene, subject_id="v8"), None, ",".join(plain.boxes))
     assert not shows(folded, "v8")  # a visitor's own choice
 
 

@@ -14,12 +14,12 @@ import ncd
 from ncd.app.figure import picked_cell as arithmetic
 from ncd.app.figure.arithmetic_html import (
     MOST_SUMMANDS,
+    formula_text,
     largest_summands,
     number_text,
     rule,
-    spelled,
     sum_html,
-    summed,
+    sum_row,
 )
 from ncd.app.scene.scene import Scene
 from ncd.explain.cell_arithmetic import FormulaArithmetic
@@ -93,13 +93,13 @@ def test_a_weight_is_told_from_the_query_to_what_it_mixes() -> None:
 def test_what_is_left_out_is_told_together() -> None:
     numbers = torch.tensor([5.0, 0.25, -7.0, 0.5, 6.0, -0.25, 8.0, 9.0, 4.0, -4.0, 3.0, 1.0])
     shown = largest_summands(numbers)
-    line = summed("x", numbers, shown)
-    assert line.rest is not None and line.total == pytest.approx(25.5)
-    assert sum(numbers[shown].tolist()) + line.rest == pytest.approx(line.total)
+    line = sum_row("x", numbers, shown)
+    assert line.remainder is not None and line.total == pytest.approx(25.5)
+    assert sum(numbers[shown].tolist()) + line.remainder == pytest.approx(line.total)
     assert {2, 6, 7} <= set(shown) and not {1, 3, 5} & set(shown)
     site = ncd.elaborate(ncd.Id("m:12") >> ncd.Reduce("m ->")).cells[0].site
     told = read(sum_html(site, (), [line], shown, columns=list(map(str, shown))))
-    assert f"… 4 more sum x 5 −7 6 8 9 4 −4 3 together {number_text(line.rest)} 25.5" in told
+    assert f"… 4 more sum x 5 −7 6 8 9 4 −4 3 together {number_text(line.remainder)} 25.5" in told
 
 
 def test_few_numbers_are_all_shown_and_masked_ones_come_last() -> None:
@@ -138,7 +138,7 @@ def test_a_formula_is_written_with_its_numbers(
     expr: TorchExpr, numbers: tuple[float, ...], said: str, ruled: str
 ) -> None:
     how = FormulaArithmetic(expr, numbers, {("x", 0): 4}, (), 0.0)
-    assert (spelled(how), rule(how)) == (said, ruled)
+    assert (formula_text(how), rule(how)) == (said, ruled)
 
 
 # --- on a page -----------------------------------------------------------------------------------

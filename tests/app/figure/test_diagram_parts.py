@@ -22,11 +22,17 @@ from ncd.app.figure.diagram import (
     _product,
     axis_chips_html,
     callouts_html,
+    note_html,
     products,
-    spelled,
     terms_in_a_row,
 )
-from ncd.app.figure.op_card import BY_OP, ELEMENTWISE, PAIRED, TURNED, op_purpose
+from ncd.app.figure.op_card import (
+    BY_OP,
+    ELEMENTWISE,
+    OUTER_PRODUCT_TEXT,
+    PERMUTATION_TEXT,
+    op_purpose,
+)
 from ncd.app.parts import html_panel
 from ncd.app.scene.refusal import Refusal
 from ncd.app.scene.scene import Scene
@@ -100,7 +106,7 @@ def test_the_query_of_a_drawing_has_all_that_it_depends_on(session: dict[str, An
     }
     session["folded"] = "none"
     more = replace(
-        here, show_callouts=False, dark=True, about="v7", formats=Formats(weights="int8")
+        here, show_callouts=False, dark=True, subject_id="v7", formats=Formats(weights="int8")
     )
     found = dict(parse_qsl(diagram_module.drawing_query(more)))
     assert (found["callouts"], found["dark"], found["folded"]) == ("off", "1", "none")
@@ -132,7 +138,7 @@ def test_a_drawing_is_sent_with_what_the_page_needs(
         patch.object(diagram_module, "_message", lambda **own: sent.append(own)),
         patch.object(diagram_module, "_diagram", lambda **own: sent.append(own)),
     ):
-        diagram_module.render(replace(listing, selected="n1", show_callouts=True), "?h=4")
+        diagram_module.render(replace(listing, selected_id="n1", show_callouts=True), "?h=4")
         diagram_module.send_cost_line(ATTENTION, "?h=4", "cost", timed=True)
         diagram_module.send_cost_line(ATTENTION, "?h=4", "cost")
     told, diagram, timed, line = sent
@@ -293,8 +299,8 @@ def test_callouts_are_a_list_on_a_phone_only() -> None:
     assert callouts_html(noted) == callouts_html(replace(phone, show_callouts=False)) == ""
     assert callouts_html(replace(phone, hidden_sizes=HiddenSizes("v1"))) == ""
     assert callouts_html(replace(phone, entry=replace(noted.entry, notes={}))) == ""
-    assert spelled("a < b").startswith("a &lt; b")
-    assert "<math" in spelled("of $x_{i}$") and "<math" not in spelled("x")
+    assert note_html("a < b").startswith("a &lt; b")
+    assert "<math" in note_html("of $x_{i}$") and "<math" not in note_html("x")
 
 
 # --- listings and reasons -------------------------------------------------------------------------
@@ -317,7 +323,7 @@ def test_what_a_product_does_is_told_and_its_axes_are_coloured(
 ) -> None:
     of = code_listing.product(ncd.elaborate(ncd.Einsum(pattern)).cells[0])
     assert of is not None
-    assert code_listing.touched(of) == touched
+    assert code_listing.affected_axes(of) == touched
     assert code_listing.steps(of) == steps
 
 
@@ -347,8 +353,8 @@ def test_each_line_has_its_ops_and_the_colour_of_its_block() -> None:
     [
         (ncd.Einsum("y:2 k:3, x:4 k -> y x"), "are summed over k: that is"),
         (ncd.Einsum("y:2 k:3 j:2, x:4 k j -> y x"), "are summed over k and j: that is"),
-        (ncd.Einsum("y:2, x:3 -> y x"), PAIRED),
-        (ncd.Einsum("y:2 k:3 -> k y"), TURNED),
+        (ncd.Einsum("y:2, x:3 -> y x"), OUTER_PRODUCT_TEXT),
+        (ncd.Einsum("y:2 k:3 -> k y"), PERMUTATION_TEXT),
         (ncd.Id("m:3") >> ncd.Elementwise("tanh"), ELEMENTWISE["tanh"]),
         (ncd.Id("m:3") >> ncd.Elementwise("exp"), BY_OP["Elementwise"]),
         (ncd.Map("m:3 -> m", "$1 * 2"), BY_OP["Map"]),

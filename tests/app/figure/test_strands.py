@@ -51,7 +51,7 @@ def test_two_strands_become_one_whose_label_stays_where_it_was() -> None:
     for names, label in ((("m", ""), 0.5 * 8 / 12), (("", "m"), (8 + 0.5 * 4) / 12)):
         one = Strand(names[0], IN, "", CORNER)
         two = Strand(names[1], "", OUT, straight)
-        found = morph._one(one, two)
+        found = morph._join_strands(one, two)
         assert (found.name, found.start, found.stop) == ("m", IN, OUT)
         assert found.points == (*CORNER, Point(8, 4))
         assert found.label == pytest.approx(label)
@@ -85,7 +85,7 @@ def test_a_label_stands_on_its_strand_where_it_is_drawn(term: Term) -> None:
     """A strand between equal ends goes the way of its first wire."""
     drawing = draw(term)
     boxes = {label.label.words: label.box for label in reversed(drawing.labels)}
-    ways = [(wire.path[0].at(0), wire.path[-1].at(1)) for wire in drawing.wires]
+    ways = [(wire.path[0].point_at(0), wire.path[-1].point_at(1)) for wire in drawing.wires]
     for strand in strands(drawing):
         begins = [first for first, _ in ways[:1] if strand.start == strand.stop]
         assert strand.points[0] in (begins or [first for first, _ in ways])
@@ -102,9 +102,9 @@ CAP = Strand("m", IN, "A", (Point(0, 0), Point(2, 3), Point(4, 0)), 0.25)
 @pytest.mark.parametrize("turned", [False, True])
 def test_strands_are_joined_at_their_ends_whichever_way_they_go(one: Strand, turned: bool) -> None:
     two = Strand("", "B", OUT, (Point(4, 0), Point(6, 3), Point(8, 0)))
-    (found,), joined = morph._joined([one, two.back if turned else two])
+    (found,), joined = morph._join_pair([one, two.back if turned else two])
     points = (*CAP.points, *two.points[1:])
     assert joined and found.points == points
-    assert morph._joined([found]) == ([found], False)
+    assert morph._join_pair([found]) == ([found], False)
     apart = Strand("k", IN, OUT, (Point(2, 3), Point(6, 3)))  # meets them in the middle alone
-    assert not morph._joined([CAP, apart])[1]
+    assert not morph._join_pair([CAP, apart])[1]

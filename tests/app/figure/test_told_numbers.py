@@ -21,20 +21,19 @@ from ncd.app.figure.arithmetic_html import (
     TableRow,
     _behind,
     _channel,
-    _chosen,
-    _normed,
+    _norm_html,
+    _reduction_html,
     dimension,
-    enclosed,
+    in_brackets,
     largest_summands,
     number_text,
     places,
     products,
     sum_html,
-    summed,
+    sum_row,
     window_html,
 )
 from ncd.app.parts import heatmap
-from ncd.app.parts.heatmap import Pooled
 from ncd.explain.attention_row import row
 from ncd.explain.cell_arithmetic import (
     FormulaArithmetic,
@@ -46,6 +45,7 @@ from ncd.explain.cell_arithmetic import (
     ReductionArithmetic,
 )
 from ncd.explain.cell_arithmetic import number_origin as how_made
+from ncd.explain.colour_scale import PooledMaps
 from ncd.language.axes import Dim
 from ncd.language.torch_code import Arg, Cast, Const, Filled, Infix, Prefix, TorchExpr, call
 from tests.app.panels.views import inside, scene, tags, text
@@ -83,7 +83,7 @@ def numbers(*own: float) -> torch.Tensor:
 def test_a_number_has_three_digits(number: float, told: str) -> None:
     found = number_text(number)
     assert found == told
-    assert enclosed(number) == (f"({found})" if found[0] == "−" else found)
+    assert in_brackets(number) == (f"({found})" if found[0] == "−" else found)
 
 
 def test_the_largest_terms_are_shown_and_one_more_if_it_is_the_last() -> None:
@@ -94,14 +94,14 @@ def test_the_largest_terms_are_shown_and_one_more_if_it_is_the_last() -> None:
 
 
 def test_a_row_that_adds_up_tells_the_rest_and_the_total() -> None:
-    few = summed("head", numbers(1, 2, 4), [1])
-    assert (few.rest, few.total) == (5, 7)
-    every = summed("head", numbers(1, 2, 4), [0, 1, 2], total=9.0, strong=True)
-    assert (every.rest, every.total, every.strong) == (None, 9, True)
+    few = sum_row("head", numbers(1, 2, 4), [1])
+    assert (few.remainder, few.total) == (5, 7)
+    every = sum_row("head", numbers(1, 2, 4), [0, 1, 2], total=9.0, strong=True)
+    assert (every.remainder, every.total, every.strong) == (None, 9, True)
 
 
 def test_a_table_has_a_column_for_each_shown_term_the_rest_and_the_total() -> None:
-    line = replace(summed("a", numbers(1, 2, 4), [0, 2]), links={2: "pick"}, strong=True)
+    line = replace(sum_row("a", numbers(1, 2, 4), [0, 2]), links={2: "pick"}, strong=True)
     other = TableRow("b", numbers(5, 6, 7))
     html = sum_html(LINEAR.site, SPANS, [line, other], [0, 2], here=2, end="all")
     heads, first, second = inside(html, "tr")
@@ -174,7 +174,7 @@ def test_a_maximum_or_a_mean_is_of_its_numbers(
 ) -> None:
     own = numbers(-5, 9, *[2] * 8)
     chosen = ReductionArithmetic((IndexSpan(Dim("k", 0, 10), 10),), own, how)
-    html = _chosen(LAYER, chosen)
+    html = _reduction_html(LAYER, chosen)
     assert f">{end}</th>" in html and f'class="total">{number_text(value)}<' in html
     assert html.count('class="here"') == (0 if here is None else 2)
     assert ("together" in html) == rest
@@ -192,9 +192,15 @@ def test_a_maximum_or_a_mean_is_of_its_numbers(
     ],
 )
 def test_a_norm_is_told_step_by_step(more: dict[str, Any], steps: str, known: str) -> None:
-    usual = {"numbers": numbers(-1, 3, 1), "spans": SPANS, "at": 1, "mean": 1.0, "variance": 4.0}
+    usual = {
+        "numbers": numbers(-1, 3, 1),
+        "spans": SPANS,
+        "focus_index": 1,
+        "mean": 1.0,
+        "variance": 4.0,
+    }
     found = NormArithmetic(**{**usual, "eps": 0.5, "weight": None, "bias": None, **more})
-    html = _normed(LAYER, found)
+    html = _norm_html(LAYER, found)
     assert steps in text(html) and known in text(html)
     assert html.count('class="here"') == 2
 
@@ -224,7 +230,7 @@ def test_a_norm_is_told_step_by_step(more: dict[str, Any], steps: str, known: st
 )
 def test_a_formula_is_written_in_usual_notation(expr: TorchExpr, told: str, rule: str) -> None:
     how = FormulaArithmetic(expr, (-0.5, 2.0), {}, (), 1.0)
-    assert arithmetic_html.spelled(how) == told
+    assert arithmetic_html.formula_text(how) == told
     assert arithmetic_html.rule(how) == rule
 
 
@@ -238,16 +244,18 @@ def test_a_row_of_attention_has_a_line_for_each_step_and_what_is_mixed() -> None
     html = arithmetic_html.attention_row_html(ATTENTION, found, "7,")
     assert "each score beside all others, and what the weights mix" in html
     picks = [own["data-pick"] for own in tags(html, "button")]
-    assert f"one=7,{found.share.at}" in picks
+    assert f"one=7,{found.share.focus_index}" in picks
     plain = arithmetic_html.attention_row_html(ATTENTION, found, "")
     assert "one=" not in plain
-    alone = arithmetic_html.attention_row_html(ATTENTION, replace(found, mixed=(), score=None), "")
+    alone = arithmetic_html.attention_row_html(
+        ATTENTION, replace(found, mixed_values=(), score=None), ""
+    )
     assert "mix" not in text(alone).partition("others")[2][:30] and "term by term" not in alone
     weights = found.share.powers / found.share.powers.sum()
     strong = [text(one) for one in inside(html, "tr") if "their sum" in text(one)]
-    assert number_text(float(weights[found.share.at])) in strong[0]
-    assert html.count("weight × value") == len(found.mixed)
-    for mixed in found.mixed:
+    assert number_text(float(weights[found.share.focus_index])) in strong[0]
+    assert html.count("weight × value") == len(found.mixed_values)
+    for mixed in found.mixed_values:
         at = ", ".join(map(str, mixed.place))
         assert not mixed.place or f"= {mixed.place[-1]}" in text(html), at
     words = replace(ATTENTION, inputs_spec=SimpleNamespace(axis_words=lambda axis: ("one", "two")))  # type: ignore[arg-type]
@@ -321,7 +329,7 @@ def test_a_cell_is_one_of_the_map(
     value: str, found: tuple[int, int] | None, session: dict[str, Any]
 ) -> None:
     session["cell"] = value
-    assert picked_cell.chosen(picked_cell.CELL, 3, 4) == found
+    assert picked_cell.selected_cell(picked_cell.CELL, 3, 4) == found
     picked_cell.pick(picked_cell.CELL, "1,1")
     assert session["cell"] == "1,1"
     picked_cell.pick(picked_cell.CELL, "1,1")
@@ -365,7 +373,7 @@ def test_a_cell_is_framed_and_its_row_too() -> None:
 def test_a_pooled_cell_says_what_it_stands_for(
     size: tuple[int, int], block: tuple[int, int], one: tuple[int, int], told: str
 ) -> None:
-    found = picked_cell.pooled_note(Pooled(np.zeros((1, 1), np.float32), size, block), one)
+    found = picked_cell.pooled_note(PooledMaps(np.zeros((1, 1), np.float32), size, block), one)
     assert found == (f"The cell of the map stands for {told}" if told else "")
 
 
@@ -378,7 +386,7 @@ def test_ops_that_hand_a_number_on_are_named() -> None:
     two = (LAYER, ATTENTION.circuit.cells[-1])
     said = text(picked_cell._through(replace(made, passed_cells=two)))
     assert said.endswith("only hand it on.") and said.startswith(two[1].op.display_name)
-    assert "It is given" in picked_cell._how(ATTENTION, replace(made, cell=None))
-    assert LAYER.op.display_name in text(picked_cell._how(ATTENTION, made))
-    assert "covers" in picked_cell._framed("t", "h", "covers")
-    assert '<p class="muted">' not in picked_cell._framed("t", "h", "")
+    assert "It is given" in picked_cell._origin_html(ATTENTION, replace(made, cell=None))
+    assert LAYER.op.display_name in text(picked_cell._origin_html(ATTENTION, made))
+    assert "covers" in picked_cell._arithmetic_section("t", "h", "covers")
+    assert '<p class="muted">' not in picked_cell._arithmetic_section("t", "h", "")

@@ -11,7 +11,7 @@ import pytest
 import ncd
 from ncd.app.figure import diagram
 from ncd.app.figure.diagram import diagram_message, wire_options
-from ncd.app.host.embed_endpoint import written
+from ncd.app.host.embed_endpoint import page_html
 from ncd.app.host.live_endpoint import drawing_json
 from ncd.app.scene.scene import Scene
 from ncd.app.state import selection
@@ -30,7 +30,7 @@ def scene(name: str, **more: Any) -> Scene:
         device="cpu",
         inputs_spec=InputSpec(),
         dark=False,
-        selected="",
+        selected_id="",
         term=entry.build(**settings),
         **usual,
     )
@@ -93,8 +93,8 @@ def test_while_a_slider_moves_the_frames_are_drawn_and_nothing_runs(
 
 
 def test_a_website_that_holds_a_diagram_shows_them_too() -> None:
-    assert written("multi-head-attention", {"labels": "values"}).count("<image") > 9
-    assert "<image" not in written("multi-head-attention", {})
+    assert page_html("multi-head-attention", {"labels": "values"}).count("<image") > 9
+    assert "<image" not in page_html("multi-head-attention", {})
 
 
 def test_a_word_of_a_link_decides_what_stands_on_the_wires() -> None:

@@ -16,7 +16,7 @@ import ncd
 from ncd.app.host import embed_endpoint, http, live_endpoint
 from ncd.app.host.live_endpoint import drawing_json, formulas_json
 from ncd.app.host.presenter_endpoints import ADDRESS, checked_views, slides, svg
-from ncd.app.page.page_head import LOST, TAGS
+from ncd.app.page.page_head import NOT_FOUND_HEAD, TAGS
 from ncd.app.scene import own_entry
 from ncd.app.state.link_text import compress_text
 from ncd.errors import LimitError, ParseError
@@ -47,7 +47,7 @@ def client() -> TestClient:
         ("/unet", 200, "opening = ''"),
         ("/yours", 200, "opening = ''"),
         ("/legend", 200, "column"),
-        ("/nothing", 404, LOST[0]),
+        ("/nothing", 404, NOT_FOUND_HEAD[0]),
         ("/a/unet", 307, ""),
         ("/unet%20", 307, ""),
         ("/unet/", 200, "app"),
@@ -139,7 +139,7 @@ def test_a_scene_has_what_its_link_says() -> None:
         True,
         None,
     )
-    assert (plain.seed, plain.device, plain.selected) == (0, "cpu", "")
+    assert (plain.seed, plain.device, plain.selected_id) == (0, "cpu", "")
     asked = {"h": "2", "labels": "both", "dark": "1", "callouts": "off", "wide": "620"}
     full = live_endpoint.scene(entry, {**asked, "about": "v7", "formats": "weights=int8"})
     assert full is not None
@@ -149,7 +149,7 @@ def test_a_scene_has_what_its_link_says() -> None:
         True,
         False,
     )
-    assert (full.column_width, full.about, full.formats.weights) == (620, "v7", "int8")
+    assert (full.column_width, full.subject_id, full.formats.weights) == (620, "v7", "int8")
     assert live_endpoint.scene(ncd.catalogue["unet"], {"x": "33"}) is None
     causal = live_endpoint.scene(entry, {"dark": "0", "callouts": "x"})
     assert causal is not None and not causal.dark and causal.show_callouts
@@ -326,7 +326,7 @@ def test_a_frame_has_its_theme_and_its_inputs(said: dict[str, str], attributes: 
     ],
 )
 def test_a_frame_is_no_larger_than_is_asked(text: str | None, most: int) -> None:
-    assert embed_endpoint._most(text, 480) == most
+    assert embed_endpoint._limited_size(text, 480) == most
 
 
 @pytest.mark.parametrize(("length", "settings"), [(20, "2"), (21, None)])
@@ -340,16 +340,16 @@ def test_a_frame_whose_query_is_too_long_shows_the_system_as_it_is(
         asked.append(said.get("r"))
         return "page"
 
-    monkeypatch.setattr(embed_endpoint, "written", written)
+    monkeypatch.setattr(embed_endpoint, "page_html", written)
     assert client.get(f"/embed/lora?{'r=2&about='.ljust(length, 'x')}").text == "page"
     assert asked == [settings]
 
 
 def test_the_page_of_a_frame_has_its_own_look() -> None:
-    plain = embed_endpoint.written("lora", {})
+    plain = embed_endpoint.page_html("lora", {})
     assert "labels=both" in plain and "dark=0" in plain and "oembed" not in plain
-    assert "dark=1" in embed_endpoint.written("lora", {"dark": "1"})
-    assert "dark=0" in embed_endpoint.written("lora", {"dark": "x"})
+    assert "dark=1" in embed_endpoint.page_html("lora", {"dark": "1"})
+    assert "dark=0" in embed_endpoint.page_html("lora", {"dark": "x"})
     found = embed_endpoint._entry("/embed/lora/", "")
     assert found is not None and found.name == "lora"
     assert embed_endpoint._entry("/a/lora", "") is None

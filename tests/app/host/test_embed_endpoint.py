@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.testclient import TestClient
 
 from ncd.app.host import embed_endpoint, http
-from ncd.app.host.embed_endpoint import written
+from ncd.app.host.embed_endpoint import page_html
 
 
 @pytest.fixture
@@ -26,26 +26,26 @@ def asked(page: str) -> dict[str, str]:
 
 
 def test_the_page_has_the_diagram_and_its_sizes_alone() -> None:
-    page = written("multi-head-attention", {"h": "8", "labels": "sizes", "dark": "1"})
+    page = page_html("multi-head-attention", {"h": "8", "labels": "sizes", "dark": "1"})
     assert page.count("<svg") == 1 and 'style="color-scheme: dark"' in page
     assert asked(page).items() >= {"h": "8", "labels": "sizes", "dark": "1", "y": "20"}.items()
     assert re.findall(r'type="number" name="(\w+)"', page) == ["h", "k", "m", "y", "x"]
-    assert 'data-sizes="off"' in written("multi-head-attention", {"sizes": "off"})
+    assert 'data-sizes="off"' in page_html("multi-head-attention", {"sizes": "off"})
 
 
 def test_sizes_that_fit_no_diagram_are_told_of() -> None:
-    page = written("unet", {"depth": "8"})
+    page = page_html("unet", {"depth": "8"})
     assert "No diagram fits these sizes" in page and asked(page)["depth"] == "4"
 
 
 def test_text_of_an_address_stays_text() -> None:
-    page = written("multi-head-attention", {"folded": '"><script>alert(1)</script>', "h": "<b>"})
+    page = page_html("multi-head-attention", {"folded": '"><script>alert(1)</script>', "h": "<b>"})
     assert "<script>alert" not in page and "<b>" not in page
 
 
 def test_an_unknown_system_is_not_found(client: TestClient) -> None:
     found = client.get("/embed/nothing")
-    assert (found.status_code, found.text) == (404, embed_endpoint.UNKNOWN)
+    assert (found.status_code, found.text) == (404, embed_endpoint.NOT_FOUND_TEXT)
     assert client.get("/embed/lora").headers["Content-Security-Policy"] == (
         "frame-ancestors https://school.example"
     )
@@ -90,7 +90,7 @@ def test_a_server_that_no_site_may_frame_says_so(monkeypatch: pytest.MonkeyPatch
     monkeypatch.delenv("NCD_FRAMES", raising=False)
     client = TestClient(http.ServerMiddleware(Response()), "http://localhost")
     found = client.get("/oembed", params={"url": "http://localhost/lora"})
-    assert (found.status_code, found.text) == (403, embed_endpoint.UNFRAMED)
+    assert (found.status_code, found.text) == (403, embed_endpoint.NO_FRAMES_TEXT)
 
 
 def test_the_component_is_served_to_any_site(client: TestClient) -> None:

@@ -26,7 +26,7 @@ def test_a_process_rests_once_it_has_made_hardly_anything_for_two_seconds(
     rests = [n for n, rest in enumerate(found, 1) if rest]
     # the fourth still check behind the last move; a young collection and 50 objects are moves
     assert rests == [6, 13, 20]
-    assert slept == [serve.PERIOD] * len(found) and serve.REST * serve.PERIOD == 2
+    assert slept == [serve.PERIOD] * len(found) and serve.IDLE_CHECKS * serve.PERIOD == 2
 
 
 def swept(

@@ -12,13 +12,28 @@ from unittest.mock import patch
 import pytest
 
 from ncd.app.host import health
-from ncd.app.host.health import AGAIN, AWAY, FEW, READY, SHARE, TOLD, WELL, excess
+from ncd.app.host.health import (
+    AWAY,
+    MIN_FAILED_CHECKS,
+    READY,
+    RECONNECT_CODE,
+    SHARE,
+    TOLERATED_SURPLUS,
+    WELL,
+    excess,
+)
 
 
 @pytest.fixture(autouse=True)
 def fresh() -> Iterator[None]:
-    state = {"_leaving": False, "_sharing": False, "_heard": 0, "_here": {}, "_counts": [AWAY]}
-    with patch.multiple(health, **state, _own=0):
+    state = {
+        "_leaving": False,
+        "_sharing": False,
+        "_failed_check_count": 0,
+        "_open_sockets": {},
+        "_counts": [AWAY],
+    }
+    with patch.multiple(health, **state, _process_index=0):
         yield
 
 
@@ -56,7 +71,7 @@ def test_a_process_is_ready_unless_it_leaves_or_shares(
     health._leaving, health._sharing = leaving, sharing
     found = health.answer(path)
     assert (found.status_code, found.body) == (status, said)
-    assert health._heard == (status == 503)
+    assert health._failed_check_count == (status == 503)
 
 
 def test_visitors_are_counted_while_they_are_here() -> None:
@@ -74,9 +89,9 @@ def test_visitors_are_counted_while_they_are_here() -> None:
 @pytest.mark.parametrize(
     ("counts", "own", "more"),
     [
-        ([10 + FEW, 10 - FEW], 0, 0),
-        ([11 + FEW, 10 - FEW], 0, 11),
-        ([10 + FEW, 10 - FEW], 1, 0),
+        ([10 + TOLERATED_SURPLUS, 10 - TOLERATED_SURPLUS], 0, 0),
+        ([11 + TOLERATED_SURPLUS, 10 - TOLERATED_SURPLUS], 0, 11),
+        ([10 + TOLERATED_SURPLUS, 10 - TOLERATED_SURPLUS], 1, 0),
         ([100, 0], 0, 50),
         ([250, 150], 0, 0),  # a quarter of 200
         ([251, 149], 0, 51),
@@ -103,8 +118,12 @@ def test_the_last_visitors_go_to_the_process_that_has_fewer() -> None:
     with patch.object(health.asyncio, "sleep", sleep):
         asyncio.run(health.shed_visitors(60.0))
     assert [n for n, _ in sent] == [*range(29, 14, -1)]
-    assert sent[0][1] == {"type": "websocket.close", "code": AGAIN, "reason": health.MORE}
-    assert health._heard == TOLD and not health._sharing
+    assert sent[0][1] == {
+        "type": "websocket.close",
+        "code": RECONNECT_CODE,
+        "reason": health.RECONNECT_REASON,
+    }
+    assert health._failed_check_count == MIN_FAILED_CHECKS and not health._sharing
 
 
 @pytest.mark.parametrize(
@@ -132,8 +151,8 @@ def test_without_an_answer_of_the_proxy_it_waits_no_longer_than_told() -> None:
     with patch.object(health.asyncio, "sleep", sleep):
         asyncio.run(health.shed_visitors(0.0))
     assert len(sent) == 15
-    assert slept == [*[health.APART] * 15, 0.0]
-    health._here.clear()
+    assert slept == [*[health.DISCONNECTION_SECONDS] * 15, 0.0]
+    health._open_sockets.clear()
 
 
 @pytest.mark.parametrize(

@@ -66,8 +66,8 @@ def test_caddy_reads_its_file(site: str, port: str, tmp_path: Path) -> None:
 
 def test_a_process_that_ends_serves_until_the_proxy_has_noticed() -> None:
     fails = re.search(r"health_fails (\d+)", CADDYFILE.read_text())
-    assert fails and int(fails[1]) == health.TOLD
-    assert float(crowd.DRAIN) > health.TOLD
+    assert fails and int(fails[1]) == health.MIN_FAILED_CHECKS
+    assert float(crowd.DRAIN) > health.MIN_FAILED_CHECKS
 
 
 def found(part: object, handler: str) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from starlette.types import Scope
 
-from ncd.app.host.http import HERE, ServerMiddleware, allowed
+from ncd.app.host.http import LOCAL_HOSTS, ServerMiddleware, is_allowed_host
 
 BELOW = ("*.example.org",)
 
@@ -15,17 +15,17 @@ BELOW = ("*.example.org",)
 @pytest.mark.parametrize(
     ("host", "names", "answer"),
     [
-        ("localhost", HERE, True),
-        ("localhost:8501", HERE, True),
-        ("127.0.0.1:80", HERE, True),
-        ("[::1]:8501", HERE, True),
-        ("localhost.", HERE, True),
-        ("LOCALHOST", HERE, True),
-        ("localhost.example.org", HERE, False),
-        ("example.org", HERE, False),
-        ("", HERE, False),
+        ("localhost", LOCAL_HOSTS, True),
+        ("localhost:8501", LOCAL_HOSTS, True),
+        ("127.0.0.1:80", LOCAL_HOSTS, True),
+        ("[::1]:8501", LOCAL_HOSTS, True),
+        ("localhost.", LOCAL_HOSTS, True),
+        ("LOCALHOST", LOCAL_HOSTS, True),
+        ("localhost.example.org", LOCAL_HOSTS, False),
+        ("example.org", LOCAL_HOSTS, False),
+        ("", LOCAL_HOSTS, False),
         ("", ("*",), False),
-        ("[::1", HERE, False),
+        ("[::1", LOCAL_HOSTS, False),
         ("a.example.org", BELOW, True),
         ("a.b.example.org:443", BELOW, True),
         ("A.Example.ORG.", BELOW, True),
@@ -41,7 +41,7 @@ BELOW = ("*.example.org",)
     ],
 )
 def test_a_host(host: str, names: tuple[str, ...], answer: bool) -> None:
-    assert allowed(host, names) is answer
+    assert is_allowed_host(host, names) is answer
 
 
 def _request(kind: str, host: str, origin: str | None) -> Scope:

@@ -15,7 +15,7 @@ from ncd.app.scene.scene import SUBSCRIPTS
 @pytest.mark.parametrize("name", ncd.catalogue)
 def test_it_draws_what_the_page_draws(name: str) -> None:
     entry = ncd.catalogue[name]
-    knobs = entry.within(entry.settings({entry.knobs[-1].name: entry.knobs[-1].max}))
+    knobs = entry.with_clamped_indexes(entry.settings({entry.knobs[-1].name: entry.knobs[-1].max}))
     asked = {**knobs, "labels": "sizes", "dark": "1", "callouts": "off", "folded": "none"}
     found = drawing_json(name, urlencode({**asked, "wide": "860"}))
     look = entry.look(knobs, notes=False)

@@ -33,7 +33,7 @@ LETTER = re.compile("[\ue000-\uf8fe]")
 
 def scene(entry: Entry, **knobs: int) -> Scene:
     """A page's scene at some knobs, its others at their defaults."""
-    settings = entry.within(entry.settings(knobs))
+    settings = entry.with_clamped_indexes(entry.settings(knobs))
     term = entry.build(**settings)
     return Scene(entry, settings, 0, "cpu", InputSpec(), False, "both", "", term)
 

@@ -12,7 +12,7 @@ import ncd
 from ncd.app.host.presenter_endpoints import (
     HEADS,
     NONE,
-    _drawn,
+    _slide_drawing,
     answer_slides,
     presentation_html,
     slides,
@@ -52,13 +52,13 @@ def test_the_file_is_sent_to_be_saved_or_there_is_none(
 def test_what_can_be_drawn_is_on_its_slide_or_else_the_usual_system() -> None:
     entry = ncd.catalogue["lenet"]
     part = ncd.Softmax("m:3")
-    assert _drawn(part, entry) == ncd.draw(part)
-    assert _drawn(None, entry) == ncd.draw(entry.build())
+    assert _slide_drawing(part, entry) == ncd.draw(part)
+    assert _slide_drawing(None, entry) == ncd.draw(entry.build())
 
     def wrong(**knobs: int) -> ncd.Term:
         raise SizeError("wrong")
 
-    assert _drawn(None, replace(entry, system=wrong)) is None
+    assert _slide_drawing(None, replace(entry, system=wrong)) is None
 
 
 def test_one_view_is_titled_like_its_system_and_several_are_a_presentation() -> None:
@@ -69,7 +69,7 @@ def test_one_view_is_titled_like_its_system_and_several_are_a_presentation() -> 
 def test_a_view_has_its_title_facts_and_the_panel_that_stands_open() -> None:
     entry = ncd.catalogue["multi-head-attention"]
     plain = slide("h=2&k=4")
-    assert plain.panel == "" and not plain.covered
+    assert plain.panel == "" and not plain.hides_sizes
     cost = ncd.cost(entry.build(h=2, k=4))
     assert f"{cost.parameters:,} parameters · {markup.flops(cost.flops)}" in plain.facts
     for title, words in (
@@ -82,7 +82,7 @@ def test_a_view_has_its_title_facts_and_the_panel_that_stands_open() -> None:
     assert slide("h=2&panel=Cost").panel == ""
     assert slide("with=panel&panel=Nothing").panel == ""
     covered = slide("h=2&with=panel&panel=Cost&quiz=1&labels=sizes")
-    assert covered.covered and covered.panel == ""
+    assert covered.hides_sizes and covered.panel == ""
     heads = slide("h=3&with=panel&panel=Attention").panel
     assert heads.count("<img") == heads.count("<figcaption>") == 3
     assert slide("h=17&k=1&with=panel&panel=Attention").panel.count("<img") == HEADS

@@ -19,7 +19,7 @@ from ncd.app.scene.own_answer import STOPS
 from ncd.app.scene.own_entry import (
     DEFAULT_TEXT,
     FAILURES,
-    SERVED,
+    SERVED_MODULES,
     add_served_module,
     custom_entry,
     entry_of,
@@ -186,7 +186,7 @@ def test_what_is_corrected_in_a_link_stays_with_all_else_that_the_link_says() ->
 def test_a_file_that_was_exported_becomes_its_term() -> None:
     term = parse('Linear("t:9 m:8 -> t k:2", "Q")')
     for text in (ncd.html(term), svg_with_term(ncd.draw(term).svg(), term)):
-        assert own_page.edited(text) == ncd.spell(term)
+        assert own_page.cleaned_text(text) == ncd.spell(term)
         assert custom_entry(text).build().cod.spec == "t:9 k:2"
     app = yours()
     write(app, "<svg></svg>")
@@ -324,11 +324,11 @@ def test_a_module_has_no_slider_for_a_size_that_follows_from_others() -> None:
     layer = torch.nn.TransformerEncoderLayer(8, 2, 16, 0.0, batch_first=True)
     name = add_served_module("Layer", ncd.from_torch(layer, torch.randn(2, 5, 8)).term)
     try:
-        entry = SERVED[name]
+        entry = SERVED_MODULES[name]
         assert [knob.name for knob in entry.knobs] == ["b", "t", "m", "d", "h", "k", "f"]
         assert entry.build(t=7).cod.spec == "b:2 ~t:7 m:8"
     finally:
-        del SERVED[name], FAILURES[name]
+        del SERVED_MODULES[name], FAILURES[name]
 
 
 def test_a_module_runs_with_its_own_weights_where_they_fit() -> None:
@@ -336,7 +336,7 @@ def test_a_module_runs_with_its_own_weights_where_they_fit() -> None:
     found = ncd.from_torch(layer, torch.randn(2, 5, 8))
     name = add_served_module("Layer", found.term, module=found.module())
     try:
-        entry = SERVED[name]
+        entry = SERVED_MODULES[name]
         longer = entry.settings({"b": 1, "t": 9})
         learned = shipped_or_served(entry, longer)
         assert learned is not None and not learned.ships
@@ -347,14 +347,14 @@ def test_a_module_runs_with_its_own_weights_where_they_fit() -> None:
         torch.testing.assert_close(mine.eval()(x), layer(x))
         assert shipped_or_served(entry, entry.settings({"f": 4})) is None
     finally:
-        del SERVED[name], FAILURES[name], SERVED_WEIGHTS[name]
+        del SERVED_MODULES[name], FAILURES[name], SERVED_WEIGHTS[name]
 
 
 def test_a_module_of_ones_own_has_a_page() -> None:
     name = add_served_module("My Net", parse('Linear("b:2 m:4 -> b m_2:3", "W")'), "W: a message")
     try:
-        assert entry_of(name, {}) is SERVED[name] and SERVED[name].title == "My Net"
-        assert [knob.name for knob in SERVED[name].knobs] == ["b", "m", "m_2"]
+        assert entry_of(name, {}) is SERVED_MODULES[name] and SERVED_MODULES[name].title == "My Net"
+        assert [knob.name for knob in SERVED_MODULES[name].knobs] == ["b", "m", "m_2"]
 
         def shown(name: str) -> None:
             from ncd.app.page import own_page  # its source runs alone
@@ -365,7 +365,7 @@ def test_a_module_of_ones_own_has_a_page() -> None:
         fine(app)
         assert app.title[0].value == "My Net" and app.code[0].value == "W: a message"
     finally:
-        del SERVED[name], FAILURES[name]
+        del SERVED_MODULES[name], FAILURES[name]
 
 
 NET = """

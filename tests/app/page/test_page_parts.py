@@ -19,7 +19,7 @@ from ncd.app.panels.attention.attention_maps import heads_named, weights
 from ncd.app.panels.walk import autograd_graph
 from ncd.app.scene.refusal import without_sizes
 from ncd.circuit.elaborate import elaborate
-from ncd.installation import bundled
+from ncd.installation import package_path
 from ncd.language.axes import Type
 from ncd.site import markup, source_listing
 from ncd.site.entry_page import file
@@ -157,7 +157,7 @@ def test_an_array_of_whole_numbers_says_so() -> None:
 
 @pytest.mark.parametrize("entry", ncd.catalogue.values(), ids=lambda entry: entry.name)
 def test_every_system_has_a_page(entry: ncd.Entry) -> None:
-    path = bundled(file(entry))
+    path = package_path(file(entry))
     assert path.is_file(), f"the system {entry.name} has no page: write {file(entry)}"
     assert entry.section, f"the system {entry.name} is in no section of the menu"
 
@@ -179,7 +179,7 @@ def test_every_page_is_in_the_menu() -> None:
         "yours.py",
         *(Path(file(entry)).name for entry in ncd.catalogue.values()),
     }
-    found = {path.name for path in bundled("pages").rglob("*.py")}
+    found = {path.name for path in package_path("pages").rglob("*.py")}
     assert found <= known, f"no system of the catalogue has the page {min(found - known)}"
 
 
@@ -191,7 +191,7 @@ def dot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The place of a program ``dot`` that is found before any other."""
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setattr(autograd_graph, "PATIENCE", 0.5)
-    autograd_graph.FAILED.clear()
+    autograd_graph.FAILED_GRAPHS.clear()
     return tmp_path / "dot"
 
 
@@ -224,7 +224,7 @@ def test_a_broken_layout_program_is_told_at_once_and_not_kept(
             autograd_graph.laid_out("digraph {}")
     written(dot, "#!/bin/sh\necho '<?xml?><svg><g>well</g></svg>'")
     assert autograd_graph.laid_out("digraph { a }") == "<svg><g>well</g></svg>"
-    autograd_graph.FAILED.clear()  # as after a minute
+    autograd_graph.FAILED_GRAPHS.clear()  # as after a minute
     assert autograd_graph.laid_out("digraph {}") == "<svg><g>well</g></svg>"
 
 
@@ -235,10 +235,10 @@ serve.serve(port=8777)"""
     run = subprocess.run(
         [sys.executable, "-c", code],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(bundled())},
+        env={**os.environ, "PYTHONPATH": str(package_path())},
         capture_output=True,
         text=True,
     )
     assert run.returncode == 0, run.stderr
     settings = "--server.address 127.0.0.1 --server.port 8777"
-    assert run.stdout == f"run {bundled('app.py')} {settings}\n"
+    assert run.stdout == f"run {package_path('app.py')} {settings}\n"

@@ -119,11 +119,11 @@ def test_a_size_has_a_slider_that_moves_unless_something_sets_it(
 
 def test_the_placeholder_names_the_first_and_the_last_size(session: dict[str, Any]) -> None:
     with patch.object(st, "text_input") as field:
-        sidebar._typed(ATTENTION.entry)
+        sidebar._show_sizes_field(ATTENTION.entry)
         assert field.call_args.kwargs["placeholder"] == "Type any size: h=96 x=12"
         field.reset_mock()
         fixed = (Knob("n", 3, 3, 3, least=3, most=3), CAUSAL)
-        sidebar._typed(replace(ATTENTION.entry, knobs=fixed))
+        sidebar._show_sizes_field(replace(ATTENTION.entry, knobs=fixed))
         assert not field.called
 
 
@@ -330,7 +330,7 @@ def test_the_header_of_a_source_file() -> None:
     with patch.object(Scene, "can_run", False):
         assert "Where ncd is installed" not in python_line(ATTENTION, facts, False)
     ships = replace(ATTENTION, loaded_weights=TrainedWeights(b"w", "", ships=True))
-    assert "ncd.systems.training.trained_weights.shipped(" in reproducing_line(ships)
+    assert "ncd.systems.training.trained_weights.shipped_file(" in reproducing_line(ships)
     words = {"y": ("a", "b"), "x": ("c",)}
     read = replace(ships, inputs_spec=InputSpec(words, trained=True))
     assert "ncd.systems.training.trained_weights.attention_weights(4, 0)" in reproducing_line(read)
@@ -676,23 +676,23 @@ def test_a_text_is_put_into_the_session(session: dict[str, Any]) -> None:
     assert session["text"] == own_page.EXAMPLES["einsum"]
     own_page._take("x" * (own_page.LONGEST + 9))
     assert session["text"] == "x" * own_page.LONGEST
-    own_page._open()
+    own_page._open_files()
     assert session["text"] == "x" * own_page.LONGEST
     session[own_page.FILE] = [SimpleNamespace(name="a.txt", getvalue=lambda: b"b i -> i b")]
-    own_page._open()
+    own_page._open_files()
     assert session["text"].strip() == "b i -> i b"
-    wrong = patch.object(own_page, "opened", side_effect=SizeError("too large"))
+    wrong = patch.object(own_page, "text_of_files", side_effect=SizeError("too large"))
     with wrong, patch.object(st, "toast") as toast:
-        own_page._open()
+        own_page._open_files()
     assert toast.called
     term = ncd.Softmax("m:3")
-    assert own_page.edited(svg_with_term("<svg></svg>", term)) == ncd.spell(term)
+    assert own_page.cleaned_text(svg_with_term("<svg></svg>", term)) == ncd.spell(term)
 
 
 def test_the_last_text_that_could_be_read_stays(session: dict[str, Any]) -> None:
     assert own_page._read("Id(")[0] is None
     found, error = own_page._read(OWN)
-    assert found is not None and error is None and session[own_page.LAST] == OWN
+    assert found is not None and error is None and session[own_page.LAST_TEXT_KEY] == OWN
     again, error = own_page._read("Id(")
     assert again is found and error is not None
     with patch.object(own_page.url, "switch_entry") as change:

@@ -68,7 +68,7 @@ def test_the_first_page_links_to_all() -> None:
 def test_every_knob_at_its_ends(entry: Entry) -> None:
     app = page(entry.name)
     fine(app)
-    free = [knob for knob in entry.knobs if not knob.fixed]
+    free = [knob for knob in entry.knobs if not knob.is_fixed]
     turns = [(knob, value) for knob in free for value in (knob.min, knob.max, knob.default)]
     for knob, value in sample(turns, 3, entry.name):
         fine(turn(app, knob, value))

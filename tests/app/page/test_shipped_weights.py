@@ -10,7 +10,7 @@ from ncd.app.page.export_menu import reproducing_line
 from ncd.app.scene import session_weights
 from ncd.app.scene.scene import Scene
 from ncd.systems.inputs.run_inputs import InputSpec
-from ncd.systems.training.trained_weights import noted, read_weights
+from ncd.systems.training.trained_weights import read_note, read_weights
 from tests.app.page.test_pages import fine, page
 from tests.app.panels.learning.test_training_panel import UNTRAINED, panel, state, told, trained
 
@@ -41,9 +41,9 @@ def test_it_is_trained_anew_and_what_ships_comes_back() -> None:
     app = page("reversal", panel="Training", steps="100")
     assert not buttons(app, "shipped")
     trained(app)
-    own = state(app).learned
+    own = state(app).learned_weights
     assert own is not None and not own.ships
-    assert noted(own.weights) == {"system": "reversal", "seed": "0", "steps": "100"}
+    assert read_note(own.weights) == {"system": "reversal", "seed": "0", "steps": "100"}
     assert "trained for 100 steps" in panel(app, "Values")
     panel(app, "Training")
     fine(app.button(key="shipped").click().run())

@@ -15,9 +15,9 @@ from ncd.app.panels.attention import attention_maps
 from ncd.app.panels.walk import autograd_graph
 from ncd.app.panels.walk.values import statistics, statistics_html
 from ncd.app.parts import heatmap, slice_picker
-from ncd.app.parts.heatmap import ColourRange, pool
 from ncd.app.parts.slice_picker import ArraySlice
 from ncd.circuit.elaborate import elaborate
+from ncd.explain.colour_scale import ColourRange, pool
 from ncd.language.axes import Array, Axis, Type
 
 
@@ -130,22 +130,22 @@ def test_any_two_axes_make_the_picture(picture: tuple[str, str]) -> None:
     names = [axis.name for axis in array if axis.name in picture]
     wanted = wanted if tuple(names) == picture else wanted.T
     assert slice_picker.grid(tensor, chosen).tolist() == wanted.tolist()
-    along = chosen.along
+    along = chosen.gallery_dim
     assert along is not None
-    size, at = array[along].numel, chosen.at[along]
+    size, at = array[along].numel, chosen.positions[along]
     assert slice_picker.stack(tensor, chosen, range(size))[at].tolist() == wanted.tolist()
 
 
 def test_an_axis_of_one_place_is_not_asked_for() -> None:
     (array,) = Type.parse("b:1 y:3 x:4 h:5")
-    assert cut(array, ("y", "x")).rest == [3]
-    assert cut(array, ("x", "h")).rest == [1]
+    assert cut(array, ("y", "x")).other_dims == [3]
+    assert cut(array, ("x", "h")).other_dims == [1]
 
 
 def test_images_and_sequences_have_square_cells() -> None:
     (image,) = Type.parse("b:2 c:3 x:4x6")
     (scores,) = Type.parse("~y:3 ~x:4 h:2")
-    assert cut(image, ("x_h", "x_w")).alike and cut(image, ("x_h", "x_w")).coloured
+    assert cut(image, ("x_h", "x_w")).alike and cut(image, ("x_h", "x_w")).is_colour_image
     assert cut(scores, ("y", "x")).alike and not cut(scores, ("y", "h")).alike
     assert not cut(image, ("b", "c")).alike
 
@@ -156,7 +156,7 @@ def test_images_and_sequences_have_square_cells() -> None:
 def test_statistics_tell_what_is_masked_from_what_is_undefined() -> None:
     inf = float("inf")
     found = statistics(torch.tensor([1.0, 3.0, -inf, -inf, inf, float("nan")]))
-    assert (found.mean, found.deviation, found.masked, found.undefined) == (2, 1, 2, 2)
+    assert (found.mean, found.deviation, found.masked_count, found.undefined_count) == (2, 1, 2, 2)
     (array,) = Type.parse("x:6")
     html = statistics_html(array, found)
     assert "Masked" in html and "Infinite or no number" in html
@@ -173,7 +173,7 @@ def test_every_node_of_the_graph_is_known_by_what_it_stands_for() -> None:
     dag = ncd.autograd(ncd.compile(term), *ncd.example_inputs(term))
     circuit = elaborate(term)
     for level in ("op", "block"):
-        nodes = dag.at(level).nodes
+        nodes = dag.at_level(level).nodes
         text = "".join(f'<g id="{n.id}" class="node {n.kind} {n.cell}">' for n in nodes)
         html = autograd_graph.add_highlight_ids(text, circuit)
         assert html.count("data-select=") == len(nodes)
@@ -193,7 +193,10 @@ def test_a_router_does_not_attend() -> None:
 
 def test_the_name_of_a_head_breaks_between_its_axes() -> None:
     (name,) = attention_maps.heads_named(Array((Axis("g", 1), Axis("q", 1))))
-    assert [part.endswith(f"{attention_maps.WHOLE}0") for part in name.split(", ")] == [True, True]
+    assert [part.endswith(f"{attention_maps.NO_BREAK_EQUALS}0") for part in name.split(", ")] == [
+        True,
+        True,
+    ]
 
 
 def test_several_softmaxes_are_told_apart_by_their_blocks() -> None:

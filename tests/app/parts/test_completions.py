@@ -18,7 +18,7 @@ from ncd.app.parts.text_editor import (
     EditorMessage,
     Remark,
     Remedy,
-    _of,
+    _op_completion,
     completions,
     faults,
 )
@@ -61,7 +61,7 @@ def several(a: int, *rest: int, **more: int) -> None: ...
     ],
 )
 def test_what_has_a_default_value_is_dots(make: Callable[..., Any], detail: str, info: str) -> None:
-    assert _of("name", make) == {"label": "name", "detail": detail, "info": info}
+    assert _op_completion("name", make) == {"label": "name", "detail": detail, "info": info}
 
 
 # --- the editor -----------------------------------------------------------------------------------

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from ncd.app.parts import heatmap
-from ncd.app.parts.heatmap import CellGrid, ColourRange, Pooled, pool
 from ncd.app.runtime.scheduler import run_in_thread
+from ncd.explain.colour_scale import CellGrid, ColourRange, PooledMaps, pool
 from ncd.site.markup import GREY
 
 
@@ -97,8 +97,8 @@ def test_a_cell_is_a_mean_unless_that_hides_the_largest_and_masked_numbers_do_no
     low = pool(f32([[-9, 1, 0, 0, 5, -5]]), 3)
     assert (low.maps.tolist(), low.largest) == ([[-9, 0, 5]], True)
     assert low.caption == "1 × 6 numbers, shown as the largest number of 1 × 2."
-    assert Pooled(half, (1, 6), (1, 2)).caption == "1 × 6 numbers, shown as means of 1 × 2."
-    assert Pooled(half, (1, 6)).caption == ""
+    assert PooledMaps(half, (1, 6), (1, 2)).caption == "1 × 6 numbers, shown as means of 1 × 2."
+    assert PooledMaps(half, (1, 6)).caption == ""
 
 
 @pytest.mark.parametrize("count", [12, 13])

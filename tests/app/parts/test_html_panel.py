@@ -57,9 +57,12 @@ def test_what_was_not_sent_is_none() -> None:
 
 
 def test_a_static_file_has_the_hash_of_its_text_as_its_name() -> None:
-    one, other = StaticFile.of("css", "text/css", "a{}"), StaticFile.of("css", "text/css", "b{}")
+    one, other = (
+        StaticFile.from_text("css", "text/css", "a{}"),
+        StaticFile.from_text("css", "text/css", "b{}"),
+    )
     assert one.name.startswith("ncd-") and one.name.endswith(".css") and len(one.name) == 20
-    assert one.name != other.name and one == StaticFile.of("css", "text/css", "a{}")
+    assert one.name != other.name and one == StaticFile.from_text("css", "text/css", "a{}")
     assert read_static("parts/html_panel.js", "parts/editor.js") == (
         read_static("parts/html_panel.js") + read_static("parts/editor.js")
     )

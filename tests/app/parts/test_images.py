@@ -40,7 +40,7 @@ def file(image: Image.Image, form: str = "png", **options: object) -> bytes:
 
 def pixels(data: bytes) -> np.ndarray:
     """What is kept of a file."""
-    made = picture_inputs.uploaded(data).data
+    made = picture_inputs.read_upload(data).data
     assert isinstance(made, bytes)
     return np.asarray(Image.open(io.BytesIO(made)))
 
@@ -58,7 +58,7 @@ def test_which_systems_take_pictures() -> None:
 def test_every_sample_goes_into_every_system_at_any_size(entry: Entry) -> None:
     ends = [{knob.name: value} for knob in entry.knobs for value in (knob.min, knob.max)]
     for knobs in ({}, *ends):
-        term = entry.build(**entry.within(entry.settings(knobs)))
+        term = entry.build(**entry.with_clamped_indexes(entry.settings(knobs)))
         for name in picture_inputs.samples(term):
             held = picture_inputs.image_inputs(term)  # others may be words or noise
             feed = InputSpec(pictures=(picture_inputs.sample(name),) * len(held))
@@ -124,7 +124,7 @@ def test_a_batch_repeats_after_some_images() -> None:
 def test_an_image_is_cut_to_its_middle_and_never_squeezed() -> None:
     wide = Image.new("RGB", (300, 100), "black")
     wide.paste("white", (100, 0, 200, 100))
-    seen = picture_inputs.uploaded(file(wide)).pixels(1, 10, 10, 0)
+    seen = picture_inputs.read_upload(file(wide)).pixels(1, 10, 10, 0)
     assert seen.min() > 0.9
 
 
@@ -161,7 +161,7 @@ def test_a_damaged_file_is_refused_or_read_and_never_more(form: str) -> None:
         for at in random.integers(0, len(broken), 6):
             broken[at] = random.integers(256)
         try:
-            assert picture_inputs.uploaded(bytes(broken)).kind == "upload"
+            assert picture_inputs.read_upload(bytes(broken)).kind == "upload"
         except UnreadableError as error:
             assert str(error)
 
@@ -178,21 +178,24 @@ def bomb(width: int, height: int) -> bytes:
 
 def test_too_much_of_a_picture_is_refused_before_it_is_unpacked() -> None:
     with pytest.raises(UnreadableError, match=r"^The picture has more than 30 million pixels\.$"):
-        picture_inputs.uploaded(bomb(6000, 6000))
+        picture_inputs.read_upload(bomb(6000, 6000))
     with pytest.raises(UnreadableError, match="is no picture that can be read here"):
-        picture_inputs.uploaded(bomb(60_000, 60_000))
+        picture_inputs.read_upload(bomb(60_000, 60_000))
     with pytest.raises(UnreadableError, match=r"^The file has more than 10 MB\.$"):
-        picture_inputs.uploaded(b"\0" * 10_000_001)
+        picture_inputs.read_upload(b"\0" * 10_000_001)
 
 
 @pytest.mark.parametrize("data", [b"", b"<svg onload='x()'/>", b"%PDF-1.7", b"GIF89a", b"BM"])
 def test_what_is_no_picture_is_refused_in_words(data: bytes) -> None:
     with pytest.raises(UnreadableError, match=r"^The file is no picture .* PNG, JPEG, WEBP"):
-        picture_inputs.uploaded(data)
+        picture_inputs.read_upload(data)
 
 
 def test_a_picture_is_small_upright_and_on_white() -> None:
-    assert max(pixels(file(Image.new("RGB", (3000, 1000)), "jpeg")).shape) <= picture_inputs.KEPT
+    assert (
+        max(pixels(file(Image.new("RGB", (3000, 1000)), "jpeg")).shape)
+        <= picture_inputs.MAX_UPLOAD_SIDE
+    )
     exif = Image.Exif()
     exif[0x112] = 6  # a camera that was turned
     assert pixels(file(Image.new("RGB", (60, 20)), "jpeg", exif=exif)).shape == (60, 20, 3)
@@ -233,7 +236,7 @@ def test_a_small_drawing_in_a_corner_is_recognised_as_a_large_one() -> None:
 def test_ink_on_paper_is_light_on_dark_for_a_recogniser_of_digits() -> None:
     paper = Image.new("L", (60, 60), 250)
     paper.paste(5, (25, 5, 35, 55))
-    sent = picture_inputs.uploaded(file(paper))
+    sent = picture_inputs.read_upload(file(paper))
     (seen,) = picture_inputs.tensors(ncd.catalogue["image-recogniser"].build(), [sent], 0)
     assert seen.mean() < 0.3 and seen[14, 14] > 0.9
     assert sent.pixels(1, 28, 28, 0).mean() > 0.7
@@ -276,14 +279,14 @@ def test_the_weights_lie_on_the_pixels_of_their_windows(
     torch.testing.assert_close(
         torch.from_numpy(windows.spread(numbers)), expected, equal_nan=True, rtol=1e-5, atol=1e-6
     )
-    assert windows.dropped == int((count == 0).sum())
+    assert windows.uncovered_count == int((count == 0).sum())
 
 
 def test_the_run_of_the_notebook_drops_a_row_and_a_column() -> None:
     term = VISUAL.build(**VISUAL.preset("notebook").knobs)
     (out,) = term.cod
     assert out.shape == (33, 15, 15)
-    assert Windows((16, 16), 3, 3).dropped == 16 + 15
+    assert Windows((16, 16), 3, 3).uncovered_count == 16 + 15
 
 
 # --- the page ------------------------------------------------------------------------------------

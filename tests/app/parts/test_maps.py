@@ -15,10 +15,10 @@ import torch
 
 from ncd.app.panels.walk.values import render_histogram, statistics
 from ncd.app.parts import charts, heatmap, map_component, slice_picker
-from ncd.app.parts.heatmap import ColourRange, Pooled
 from ncd.app.parts.map_component import AxisLabels, CellFrame, Heatmap
 from ncd.app.scene.scene import numbers_origin
 from ncd.app.state.controls import Place
+from ncd.explain.colour_scale import ColourRange, PooledMaps
 from ncd.language.axes import Array, Axis
 from tests.app.panels.views import scene
 from tests.app.parts.test_heatmap import grid
@@ -27,7 +27,7 @@ ROW, COLUMN = Place("row"), Place("column")
 PLAIN = Heatmap(
     "m",
     "weights",
-    Pooled(grid(2, 3), (4, 3), (2, 1)),
+    PooledMaps(grid(2, 3), (4, 3), (2, 1)),
     ColourRange(0.0, 5.0, 0, 5.0),
     AxisLabels(),
     AxisLabels(),
@@ -64,7 +64,8 @@ def test_a_map_is_sent_with_its_cells_its_sides_and_its_colours() -> None:
     assert data["marks"] == [["chosen", 1, 2], ["row", 0, None]]
     assert data["whole"] is False  # a cell stands for two numbers
     assert (
-        replace(PLAIN, integer_values=True, pooled=Pooled(grid(2, 3), (2, 3))).data["whole"] is True
+        replace(PLAIN, integer_values=True, pooled=PooledMaps(grid(2, 3), (2, 3))).data["whole"]
+        is True
     )
     assert "pixels" not in data and data["picks"] == ""
     seen = replace(PLAIN, pixels=np.full((1, 2, 3), 7, np.uint8)).data
@@ -220,19 +221,22 @@ def test_a_place_beyond_an_array_is_put_right_in_the_link(
 ) -> None:
     state = {"slices": slices}
     with patch.object(st, "session_state", state), patch.object(st, "rerun") as again:
-        assert slice_picker.chosen(Array.parse(text)).at == at
+        assert slice_picker.chosen_slice(Array.parse(text)).positions == at
     assert again.called == (right is not None)
     assert state["slices"] == (slices if right is None else right)
 
 
 def test_an_image_is_in_colours_if_its_three_channels_are_chosen() -> None:
     array, numbers = Array.parse("c:3 x:4x4"), torch.rand(3, 4, 4)
-    whole = slice_picker.first(array)
+    whole = slice_picker.default_slice(array)
     seen = slice_picker.image(numbers, whole)
     assert seen is not None and seen.shape == (4, 4, 3)
     assert (seen == heatmap.rgb_image(numbers.numpy())).all()
-    assert slice_picker.image(numbers, replace(whole, at=(0, 0, 0))) is None
-    assert slice_picker.image(numbers[:2], slice_picker.first(Array.parse("c:2 x:4x4"))) is None
+    assert slice_picker.image(numbers, replace(whole, positions=(0, 0, 0))) is None
+    assert (
+        slice_picker.image(numbers[:2], slice_picker.default_slice(Array.parse("c:2 x:4x4")))
+        is None
+    )
 
 
 # --- words and charts -----------------------------------------------------------------------------

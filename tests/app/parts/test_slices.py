@@ -10,8 +10,8 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from ncd.app.parts import map_component, slice_picker
-from ncd.app.parts.heatmap import ColourRange
-from ncd.app.parts.slice_picker import COLOURED, ArraySlice, dimensions, first
+from ncd.app.parts.slice_picker import ALL_COLOURS, ArraySlice, default_slice, dimensions
+from ncd.explain.colour_scale import ColourRange
 from ncd.language.axes import Array
 
 
@@ -41,13 +41,15 @@ def counting(text: str) -> torch.Tensor:
 def test_the_first_slice(
     text: str, names: str, rows: str | None, columns: str, along: str | None
 ) -> None:
-    found = first(Array.parse(text))
+    found = default_slice(Array.parse(text))
     called = [d.name.replace("_height", "_h").replace("_width", "_w") for d in found.dimensions]
     assert len(called) == len(names.split())
     short = dict(zip([d.name for d in found.dimensions], names.split(), strict=True))
     assert (found.rows and short[found.rows.name]) == rows
     assert short[found.columns.name] == columns
-    assert (None if found.along is None else short[found.dimensions[found.along].name]) == along
+    assert (
+        None if found.gallery_dim is None else short[found.dimensions[found.gallery_dim].name]
+    ) == along
     assert found.image == ("x:2x3" in text)
 
 
@@ -64,17 +66,17 @@ def test_the_first_slice(
     ],
 )
 def test_three_channels_beside_an_image_are_its_colours(text: str, coloured: bool) -> None:
-    found = first(Array.parse(text))
-    assert found.coloured == coloured
-    assert (COLOURED in found.at) == coloured
+    found = default_slice(Array.parse(text))
+    assert found.is_colour_image == coloured
+    assert (ALL_COLOURS in found.positions) == coloured
 
 
 def test_rows_and_columns_are_alike_for_images_and_for_pairs_of_positions() -> None:
-    assert first(Array.parse("c:2 x:4x4")).alike
-    assert first(Array.parse("~y:4 ~x:4")).alike
-    assert not first(Array.parse("~y:4 x:4")).alike
-    assert not first(Array.parse("y:4 ~x:4")).alike
-    assert not first(Array.parse("~x:4")).alike
+    assert default_slice(Array.parse("c:2 x:4x4")).alike
+    assert default_slice(Array.parse("~y:4 ~x:4")).alike
+    assert not default_slice(Array.parse("~y:4 x:4")).alike
+    assert not default_slice(Array.parse("y:4 ~x:4")).alike
+    assert not default_slice(Array.parse("~x:4")).alike
 
 
 def test_the_numbers_of_a_picture_are_those_at_its_place() -> None:
@@ -116,7 +118,7 @@ def test_an_overview_has_the_chosen_picture_pressed() -> None:
     assert re.findall('data-pick="n=(\\d+)" aria-pressed', html) == ["36", "37", "38", "39"]
     assert "36 to 39 of 40" in html
     text = "c:3 x:2x2"
-    every = slice_picker.thumbnails_html(first(Array.parse(text)), counting(text), True)
+    every = slice_picker.thumbnails_html(default_slice(Array.parse(text)), counting(text), True)
     assert re.findall('data-pick="([^"]*)" aria-pressed="true"', every) == ["c="]
     assert len(re.findall("<button", every)) == 4
     one = slice_picker.thumbnails_html(cut(text, (1, 2), (2, 0, 0)), counting(text), True)
@@ -131,8 +133,10 @@ def slices() -> None:
     from ncd.language.axes import Array
 
     array = Array.parse("a:2 b:5 c:3 d:4")
-    cut = slice_picker.chosen(array)
-    st.text(f"{cut.shown} {cut.at} {slice_picker.place('a')} {slice_picker.PICTURE.value}")
+    cut = slice_picker.chosen_slice(array)
+    st.text(
+        f"{cut.picture_dims} {cut.positions} {slice_picker.place('a')} {slice_picker.PICTURE.value}"
+    )
     if st.button("show"):
         st.text(slice_picker.select_slice_of(array, (1, 4, 2, 3)))
         st.text(slice_picker.SLICES.value)

@@ -90,12 +90,12 @@ def test_statistics_are_those_of_the_finite_numbers() -> None:
     found = statistics(some)
     assert (found.mean, found.smallest, found.largest) == (3, 1, 6)
     assert found.deviation == pytest.approx((14 / 4) ** 0.5)  # biased: 4+1+0+9 over 4
-    assert (found.masked, found.undefined, found.different) == (2, 2, 0)
+    assert (found.masked_count, found.undefined_count, found.different) == (2, 2, 0)
     assert (len(found.bins), sum(found.bins)) == (BINS, 4)
     assert (found.bins[0], found.bins[-1]) == (1, 1)
     assert statistics(torch.tensor([3, 3, 5])).different == 2
     nothing = statistics(torch.tensor([-torch.inf, torch.nan]))
-    assert (nothing.masked, nothing.undefined, nothing.bins) == (1, 1, ())
+    assert (nothing.masked_count, nothing.undefined_count, nothing.bins) == (1, 1, ())
     assert sum(statistics(torch.ones(7)).bins) == 7
 
 

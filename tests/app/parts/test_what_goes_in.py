@@ -12,7 +12,7 @@ import streamlit as st
 
 import ncd
 from ncd.app.parts import html_panel, image_picker, input_feed
-from ncd.app.parts.image_picker import DRAWN, SAME, SAMPLE, UPLOAD
+from ncd.app.parts.image_picker import DRAWN, SAME_PICTURE, SAMPLE, UPLOAD
 from ncd.app.parts.input_feed import INPUT, LONGEST, TRAINED, WORDS, read
 from ncd.systems.inputs import picture_inputs
 from ncd.systems.inputs.run_inputs import RANDOM, InputSpec
@@ -84,9 +84,9 @@ def test_a_sentence_without_words_is_that_of_the_first_axis(
 
 
 def test_a_sentence_is_cut_at_the_longest_length_and_at_its_slider() -> None:
-    most = input_feed._most(ATTENTION, "y")
+    most = input_feed._max_word_count(ATTENTION, "y")
     assert most == next(knob.max for knob in ATTENTION.knobs if knob.name == "y")
-    assert input_feed._most(ATTENTION, "none") == LONGEST
+    assert input_feed._max_word_count(ATTENTION, "none") == LONGEST
     long = {"text_y": "a " * 3000}
     assert input_feed.sentence("y", ["y"], long) == ("a " * 3000)[:LONGEST]
     assert input_feed.sentence("y", ["y"], {}) == input_feed.SAMPLE
@@ -189,7 +189,7 @@ def test_the_words_of_a_trained_sentence_set_its_sizes(session: dict[str, Any]) 
     session[input_feed.KEY] = "the " * (longest + 3)
     input_feed._set_sizes(("y",))
     assert session["y"] == longest
-    own = dict(input_feed.trained_weights.OWN)
+    own = dict(input_feed.trained_weights.PROOFREADER_SIZES)
     sizes = {**ATTENTION.settings({}), **own}
     words = ["the", "keys", "are", "old", "."]
     told = input_feed._sentence_caption(words, {**sizes, "y": 3, "x": 9})
@@ -213,16 +213,16 @@ TWO = next(
 
 def test_the_chosen_picture_is_a_sample_an_upload_or_a_drawing(session: dict[str, Any]) -> None:
     every = picture_inputs.samples(SKETCH)
-    assert image_picker.chosen(SKETCH, SAMPLE) == (picture_inputs.sample(every[0]),)
+    assert image_picker.chosen_pictures(SKETCH, SAMPLE) == (picture_inputs.sample(every[0]),)
     session["sample"] = every[1]
-    assert image_picker.chosen(SKETCH, SAMPLE) == (picture_inputs.sample(every[1]),)
+    assert image_picker.chosen_pictures(SKETCH, SAMPLE) == (picture_inputs.sample(every[1]),)
     session["sample"] = "nothing"
-    assert image_picker.chosen(SKETCH, SAMPLE) == (picture_inputs.sample(every[0]),)
+    assert image_picker.chosen_pictures(SKETCH, SAMPLE) == (picture_inputs.sample(every[0]),)
     own = picture_inputs.sample(every[2])
     session[image_picker.TAKEN] = own
-    assert image_picker.chosen(SKETCH, SAMPLE) == (picture_inputs.sample(every[0]),)
-    assert image_picker.chosen(SKETCH, UPLOAD) == (own,)
-    assert image_picker.chosen(SKETCH, DRAWN) == (picture_inputs.drawing(""),)
+    assert image_picker.chosen_pictures(SKETCH, SAMPLE) == (picture_inputs.sample(every[0]),)
+    assert image_picker.chosen_pictures(SKETCH, UPLOAD) == (own,)
+    assert image_picker.chosen_pictures(SKETCH, DRAWN) == (picture_inputs.drawing(""),)
 
 
 @pytest.mark.parametrize("first", ["", "image"])
@@ -245,14 +245,14 @@ def test_samples_are_small_pictures_of_which_one_is_pressed(
     buttons = tags(html, "button")
     assert len(buttons) == len(picture_inputs.samples(SKETCH)) + bool(first)
     pressed = [own["data-pick"] for own in buttons if own["aria-pressed"] == "true"]
-    assert pressed == [SAME if first else picture_inputs.samples(SKETCH)[1]]
-    assert (buttons[0]["data-pick"] == SAME) == bool(first)  # what the first input has
+    assert pressed == [SAME_PICTURE if first else picture_inputs.samples(SKETCH)[1]]
+    assert (buttons[0]["data-pick"] == SAME_PICTURE) == bool(first)  # what the first input has
     assert ("Picture for x" in text(html)) == bool(first)
     wall = len(buttons) > image_picker.IN_A_ROW
     assert show.call_args.kwargs["key"] == f"{key} {'wall' if wall else 'gallery'}"
     show.call_args.kwargs["on_pick"]("one")
     assert session[key] == "one"
-    show.call_args.kwargs["on_pick"](SAME)
+    show.call_args.kwargs["on_pick"](SAME_PICTURE)
     assert session[key] == ""
 
 
@@ -275,7 +275,7 @@ def test_an_upload_is_read_or_told(session: dict[str, Any]) -> None:
     image_picker._take_upload()
     assert image_picker.TAKEN not in session and session[image_picker.WRONG]
     own = picture_inputs.sample(picture_inputs.samples(SKETCH)[0])
-    with patch.object(picture_inputs, "uploaded", lambda data: own):
+    with patch.object(picture_inputs, "read_upload", lambda data: own):
         image_picker._take_upload()
     assert session[image_picker.TAKEN] is own and session[image_picker.WRONG] == ""
 
@@ -301,7 +301,7 @@ def test_the_field_of_an_upload_says_what_goes_in(state: str, session: dict[str,
 def test_a_drawing_is_kept_if_it_is_one(session: dict[str, Any]) -> None:
     with patch.object(image_picker, "sent_value", lambda *_: None):
         image_picker._take_strokes()
-    assert session[DRAWN] == image_picker.drawn() == ""
+    assert session[DRAWN] == image_picker.session_drawing() == ""
     with patch.object(image_picker, "_canvas") as canvas:
         image_picker.show_pad("label")
     assert canvas.call_args.kwargs["data"]["label"] == "label"

@@ -69,10 +69,10 @@ def none() -> bool:
         (streamlit_internals.went_back, Run(back=True), (BACK,), True),
         (streamlit_internals.went_back, Run(back=True), (), False),
         (streamlit_internals.went_back, Run(), (BACK,), False),
-        (streamlit_internals.reconnected, None, (RESTART,), False),
-        (streamlit_internals.reconnected, Run(old="a"), (RESTART,), True),
-        (streamlit_internals.reconnected, Run(old="a"), (), False),
-        (streamlit_internals.reconnected, Run(), (RESTART,), False),
+        (streamlit_internals.has_reconnected, None, (RESTART,), False),
+        (streamlit_internals.has_reconnected, Run(old="a"), (RESTART,), True),
+        (streamlit_internals.has_reconnected, Run(old="a"), (), False),
+        (streamlit_internals.has_reconnected, Run(), (RESTART,), False),
         (streamlit_internals.session_id, None, (), ""),
         (streamlit_internals.session_id, Run(), (), "one"),
         (renewed, None, (ENDS, FRAGMENTS), False),
@@ -198,7 +198,7 @@ def test_a_run_is_measured_however_it_ends(
         monkeypatch.setattr(metrics, name, value)
     clock = SimpleNamespace(perf_counter=iter((10.0, 10.5)).__next__)
     monkeypatch.setattr(metrics, "time", clock)
-    monkeypatch.setattr(metrics.scheduler, "waited", iter((2.0, 2.125)).__next__)
+    monkeypatch.setattr(metrics.scheduler, "waited_seconds", iter((2.0, 2.125)).__next__)
     monkeypatch.setattr(metrics.knobs, "current", lambda entry: {"r": 4})
     try:
         with metrics.measured_run(ncd.catalogue["lora"]):
@@ -258,7 +258,7 @@ def test_a_free_turn_goes_to_the_first_and_diagrams_go_first(
     every = [[waiting(10 * lane + n) for n in range(count)] for lane, count in enumerate(lines)]
     threads = [each for line in every for each in line]
     monkeypatch.setattr(scheduler, "_lines", tuple(every))
-    monkeypatch.setattr(scheduler, "_taken", [sign == "T" for sign in taken])
+    monkeypatch.setattr(scheduler, "_busy_lanes", [sign == "T" for sign in taken])
     scheduler._grant()
     assert [each.number for each in threads if not each.lock.locked()] == granted
     assert sorted(each.number for line in every for each in line) == [
@@ -276,7 +276,7 @@ def test_who_leaves_gives_up_a_place_or_the_turn(
     taken = [False, False]
     taken[lane] = True
     monkeypatch.setattr(scheduler, "_lines", lines)
-    monkeypatch.setattr(scheduler, "_taken", taken)
+    monkeypatch.setattr(scheduler, "_busy_lanes", taken)
     scheduler._leave(lane, mine)  # while another run has the turn
     assert lines[lane] == [other] and taken[lane] and other.lock.locked()
     scheduler._leave(lane, mine)  # which has come in the meantime

@@ -135,6 +135,6 @@ def test_a_run_that_fails_gives_its_turn_away() -> None:
 
 def test_a_turn_inside_of_a_turn_is_the_same_and_aside_alone_is_nothing() -> None:
     with yielded_turn(), turn(), turn(), yielded_turn():
-        assert scheduler._taken == [False, False]
-    assert scheduler._taken == [False, False]
+        assert scheduler._busy_lanes == [False, False]
+    assert scheduler._busy_lanes == [False, False]
     assert not waiting()

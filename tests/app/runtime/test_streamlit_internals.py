@@ -292,4 +292,4 @@ def test_without_fragments_pages_run_as_a_whole(monkeypatch: pytest.MonkeyPatch)
     with streamlit_internals.outside_fragments():
         assert not streamlit_internals.skips_fragment("sidebar")
     assert streamlit_internals.superseded_check() is None
-    assert not streamlit_internals.went_back() and not streamlit_internals.reconnected()
+    assert not streamlit_internals.went_back() and not streamlit_internals.has_reconnected()

@@ -9,7 +9,7 @@ import pytest
 from torch import nn
 
 from ncd.app.scene import own_answer, own_entry
-from ncd.app.scene.own_entry import own
+from ncd.app.scene.own_entry import visitor_system
 from ncd.errors import NCDError
 from ncd.read.python_source.source_reader import read_source
 
@@ -52,15 +52,15 @@ LAYERS = [
 def test_a_layer_gives_a_diagram_or_a_clear_error(
     kind: type[nn.Module], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(own_entry, "_pasted", read_source)  # in this process
+    monkeypatch.setattr(own_entry, "_source_reading", read_source)  # in this process
     try:
-        found = own(line(kind))
+        found = visitor_system(line(kind))
         found.entry.build()
         said = own_answer.editor_message(found)
         last = said.words.removeprefix(found.costs).strip()
         assert last.startswith(("Read as a line of PyTorch.", own_answer.STOPS))
     except NCDError as error:
-        said = own_answer.wrong(error, line(kind))
+        said = own_answer.error_message(error, line(kind))
         assert said.wrong and len(said.words) < 400
         words = said.words.removeprefix("line 1, column 1: ")
         clear = ("of torch.nn is not understood here", "of which no shape is given", "this page")
@@ -69,7 +69,7 @@ def test_a_layer_gives_a_diagram_or_a_clear_error(
 
 
 def test_the_layers_that_most_people_use_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(own_entry, "_pasted", read_source)
+    monkeypatch.setattr(own_entry, "_source_reading", read_source)
     for kind in (nn.Linear, nn.Conv2d, nn.LSTM, nn.MultiheadAttention, nn.Transformer, nn.Upsample):
         text = line(kind).replace("Upsample()", "Upsample(scale_factor=2)(1, 3, 4, 4)")
-        assert own(text).failure is None and own(text).entry.build().count
+        assert visitor_system(text).failure is None and visitor_system(text).entry.build().count

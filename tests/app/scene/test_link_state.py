@@ -61,7 +61,7 @@ def browser() -> Iterator[Browser]:
         patch.object(st, "session_state", own.state),
         patch.object(st, "query_params", own.query),
         patch.object(streamlit_internals, "went_back", lambda: own.back),
-        patch.object(streamlit_internals, "reconnected", lambda: own.reconnected),
+        patch.object(streamlit_internals, "has_reconnected", lambda: own.reconnected),
         patch.object(streamlit_internals, "session_id", lambda: "s"),
     ):
         yield own

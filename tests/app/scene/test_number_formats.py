@@ -91,8 +91,8 @@ def test_choices_are_taken_over(session: dict[str, Any]) -> None:
         (LinkParameter("a", ("a", "b")), "c", None),
         (LinkParameter("", max_length=3), "abc", "abc"),
         (LinkParameter("", max_length=3), "abcd", None),
-        (LinkParameter("", packed=True), "z.AAAA", None),
-        (LinkParameter("", max_length=3, packed=True), "abcd", "abcd"),
+        (LinkParameter("", is_compressed=True), "z.AAAA", None),
+        (LinkParameter("", max_length=3, is_compressed=True), "abcd", "abcd"),
     ],
 )
 def test_a_key_of_the_link_takes_its_own_values(

@@ -9,7 +9,7 @@ import pytest
 from ncd.app.parts.text_editor import Diagnostic, EditorMessage, Remark, Remedy
 from ncd.app.runtime import streamlit_internals
 from ncd.app.scene import own_answer
-from ncd.app.scene.own_entry import own
+from ncd.app.scene.own_entry import visitor_system
 from ncd.errors import NCDError
 from ncd.findings.reading.finding import LATE, LATE_SIZES, Cure, Edit, Finding, edited
 from ncd.notation.call_form import ModuleCall
@@ -34,7 +34,7 @@ SIZE = Finding("size", 0, "", "Any batch works.")
 
 
 def test_a_text_that_runs_says_what_comes_out_and_the_shapes_beside_its_lines() -> None:
-    said = own_answer.editor_message(own(RIGHT))
+    said = own_answer.editor_message(visitor_system(RIGHT))
     assert (said.sentence, said.wrong) == ("out: 3 × 2 (batch, features)", False)
     assert said.words == ("10 parameters · 48 FLOP (24 multiply–adds)\nRead as PyTorch source.")
     assert said.beside == ((6, "2 of 3×4", "b d"), (7, "3×4", "b d"), (8, "3×2", "b f"))
@@ -49,11 +49,11 @@ def test_a_text_that_runs_says_what_comes_out_and_the_shapes_beside_its_lines() 
     ],
 )
 def test_other_texts_have_a_sentence_too(text: str, sentence: str) -> None:
-    assert own_answer.editor_message(own(text)).sentence == sentence
+    assert own_answer.editor_message(visitor_system(text)).sentence == sentence
 
 
 def test_a_failure_shows_the_message_until_its_reason_has_come_with_a_button() -> None:
-    found = own(WRONG)
+    found = visitor_system(WRONG)
     plain = own_answer.editor_message(found)
     assert plain.wrong and plain.raw.startswith("RuntimeError: ") and plain.waiting == ""
     assert plain.sentence == (
@@ -80,15 +80,15 @@ def test_a_failure_shows_the_message_until_its_reason_has_come_with_a_button() -
 
 
 def test_a_failure_that_the_reading_missed_is_an_error_too() -> None:
-    said = own_answer.editor_message(own(RIGHT), (FAILURE,))
+    said = own_answer.editor_message(visitor_system(RIGHT), (FAILURE,))
     assert said.wrong and said.faults == (Diagnostic((8, 9), (8, 26), FAILURE.says),)
 
 
 def test_a_text_that_cannot_be_read_keeps_its_message_where_the_reason_adds_nothing() -> None:
     error = TextError("Linaer is not known", 4, 18, (4, 27), "Linear")
-    plain = own_answer.wrong(error, WRONG)
-    assert own_answer.wrong(error, WRONG, (Finding("failure", 4, "", "Linaer."),)) == plain
-    said = own_answer.wrong(error, WRONG, (FAILURE,))
+    plain = own_answer.error_message(error, WRONG)
+    assert own_answer.error_message(error, WRONG, (Finding("failure", 4, "", "Linaer."),)) == plain
+    said = own_answer.error_message(error, WRONG, (FAILURE,))
     assert (said.sentence, said.faults) == (f"line 8: {FAILURE.says}", plain.faults)
 
 
@@ -96,14 +96,18 @@ def test_a_button_names_what_it_changes() -> None:
     edits = (Edit(1, 0, 5, "x = 2"), Edit(2, 0, 5, "y = 2"), Edit(3, 0, 1, "3" * 99))
     text = "x = 1\ny = 1\nz"
     cure = Cure(edits, edited(text, edits), "meaning")
-    said = own_answer.wrong(NCDError("no"), text, (Finding("failure", 1, "a", "No.", (cure,)),))
+    said = own_answer.error_message(
+        NCDError("no"), text, (Finding("failure", 1, "a", "No.", (cure,)),)
+    )
     assert said.remedies[0].words == "line 1: x = 2 and 2 more lines (another meaning)"
     changes = [
         *zip("---+++", (1, 2, 3) * 2, [*text.split("\n"), *cure.text.split("\n")], strict=True)
     ]
     assert [*said.remedies[0].changes] == changes  # all of them can be seen
     last = Cure(edits[2:], edited(text, edits[2:]), "input")
-    said = own_answer.wrong(NCDError("no"), text, (Finding("failure", 1, "a", "No.", (last,)),))
+    said = own_answer.error_message(
+        NCDError("no"), text, (Finding("failure", 1, "a", "No.", (last,)),)
+    )
     assert said.remedies[0].words == f"line 3: {'3' * 70}… (another input)"
 
 
@@ -114,7 +118,9 @@ def test_a_button_shows_the_change_in_a_long_line() -> None:
     at = line.index("9")
     edits = (Edit(1, at, at + 1, "8"),)
     cure = Cure(edits, edited(line, edits), "model")
-    said = own_answer.wrong(NCDError("no"), line, (Finding("failure", 1, "a", "No.", (cure,)),))
+    said = own_answer.error_message(
+        NCDError("no"), line, (Finding("failure", 1, "a", "No.", (cure,)),)
+    )
     shown = "8), nn.Linear(8, 8), nn.Linear(8, 8), nn.Linear(8, 2), nn.ReLU(), nn.T"
     assert said.remedies[0].words == f"line 1: …{shown}…"
 
@@ -122,7 +128,7 @@ def test_a_button_shows_the_change_in_a_long_line() -> None:
 def test_a_button_shows_the_line_that_it_adds() -> None:
     edits = (Edit(1, 5, 5, "\n  y = 2"), Edit(2, 0, 1, "y"))
     cure = Cure(edits, edited("x = 1\nz", edits), "model", ((2,),))
-    said = own_answer.wrong(
+    said = own_answer.error_message(
         NCDError("no"), "x = 1\nz", (Finding("failure", 1, "a", "No.", (cure,)),)
     )
     words, _, hint, changes = said.remedies[0]
@@ -157,7 +163,7 @@ def test_a_visitor_has_one_search_at_a_time_and_nobody_waits(
 ) -> None:
     slow, visitor = Slow(), ["a"]
     monkeypatch.setattr(own_answer, "reader", lambda: slow)
-    monkeypatch.setattr(own_answer, "_found", {})
+    monkeypatch.setattr(own_answer, "_findings_cache", {})
     monkeypatch.setattr(streamlit_internals, "session_id", lambda: visitor[0])
     found = [own_answer.findings(text) for text in ("one", "two", "one")]
     assert found == [((), False)] * 3

@@ -74,8 +74,8 @@ def test_a_pin_may_be_of_another_system(session: dict[str, Any]) -> None:
     text = pin.pin_text(ATTENTION, Pin(own.settings({"m": 3}), 0, own))
     assert text.startswith("yours~") and text.endswith(":m=3")
     again, _ = pin.parse_pin(ATTENTION, text)
-    assert again is not None and again.other is not None
-    assert (again.other.text, again.settings["m"]) == (own.text, 3)
+    assert again is not None and again.other_entry is not None
+    assert (again.other_entry.text, again.settings["m"]) == (own.text, 3)
     carried = pin.with_page_name("yours", own.text, "m=3")
     assert carried == text
     assert pin.with_page_name("yours", own.text, "lstm:h=7") == "lstm:h=7"
@@ -105,10 +105,10 @@ def test_values_are_said_as_the_sidebar_shows_them() -> None:
 
 
 def test_the_pinned_scene_has_its_own_settings_and_no_selection(session: dict[str, Any]) -> None:
-    now = replace(scene("multi-head-attention", seed=5), selected="n1", dark=True)
+    now = replace(scene("multi-head-attention", seed=5), selected_id="n1", dark=True)
     found = pin.pinned_scene(now, Pin(ATTENTION.settings({"h": 2}), 3))
     assert isinstance(found, Scene)
-    assert (found.settings["h"], found.seed, found.selected, found.dark) == (2, 3, "", True)
+    assert (found.settings["h"], found.seed, found.selected_id, found.dark) == (2, 3, "", True)
     assert found.entry is ATTENTION and found.build_refusal is None
     other = pin.pinned_scene(now, Pin(LSTM.settings({"h": 7}), 1, LSTM))
     assert isinstance(other, Scene)

@@ -73,7 +73,7 @@ def test_one_size_is_searched_for_as_long_as_patience_lasts(
     clock = chain([7.0], repeat(7.0 + seconds))
     error = LimitError("large")
     with fitting(most), patch.object(refusal, "thread_time", lambda: next(clock)):
-        assert Refusal(error, None, ENTRY, {"a": 64, "b": 64, "c": 1})._found() == ways
+        assert Refusal(error, None, ENTRY, {"a": 64, "b": 64, "c": 1})._find_fixes() == ways
 
 
 def test_of_a_published_model_a_smaller_one_is_offered() -> None:
@@ -84,14 +84,14 @@ def test_of_a_published_model_a_smaller_one_is_offered() -> None:
         assert refusal._smaller_preset(own, large) == small
         assert refusal._smaller_preset(own, {**large, "a": 63}) == {}
         assert refusal._smaller_preset(own, {"a": 2, "b": 8, "c": 8}) == {}
-        assert Refusal(LimitError("large"), None, own, large)._found() == (small,)
+        assert Refusal(LimitError("large"), None, own, large)._find_fixes() == (small,)
     with fitting(63):
         assert refusal._smaller_preset(own, large) == {}
 
 
 @pytest.mark.parametrize(("value", "count"), [(64, 0), (65, 3)])
 def test_a_size_is_large_beyond_its_slider(value: int, count: int) -> None:
-    assert refusal._beyond(ENTRY, dict.fromkeys("abc", value)) == count
+    assert refusal._oversize_count(ENTRY, dict.fromkeys("abc", value)) == count
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_a_button_has_the_name_of_a_preset_or_its_sizes() -> None:
 @pytest.mark.parametrize("name", ["aten.glu", "aten.sigmoid", "other.f"])
 def test_a_box_that_visitors_may_not_call_is_closed(name: str) -> None:
     op = ncd.Opaque("b:2 d:4 -> b k:2", name, "a")
-    found = own_entry._closed(op)
+    found = own_entry._with_closed_names(op)
     may = own_entry._may_run(op)
     assert (found == op) == may
     assert own_entry._may_run(found)

@@ -13,7 +13,7 @@ import torch
 
 import ncd
 from ncd.app.scene import scene as module
-from ncd.app.scene.scene import LARGE, LONG, PHONE, QUICK, SUBSCRIPTS, Scene, build_term
+from ncd.app.scene.scene import LARGE, LONG_RUN_FLOPS, PHONE, QUICK, SUBSCRIPTS, Scene, build_term
 from ncd.app.state import cache, selection
 from ncd.app.state.hide_sizes import HiddenSizes
 from ncd.circuit.costs import Cost
@@ -72,9 +72,9 @@ def test_callouts_are_drawn_where_there_is_room_and_nobody_is_asked() -> None:
         (QUICK - 1, QUICK // 100 - 1, True, False),
         (QUICK, 0, False, False),
         (0, QUICK // 100, False, False),
-        (LONG, LONG // 100, False, False),
-        (LONG + 1, 0, False, True),
-        (0, LONG // 100 + 1, False, True),
+        (LONG_RUN_FLOPS, LONG_RUN_FLOPS // 100, False, False),
+        (LONG_RUN_FLOPS + 1, 0, False, True),
+        (0, LONG_RUN_FLOPS // 100 + 1, False, True),
     ],
 )
 def test_a_run_is_quick_or_long_by_its_cost(
@@ -85,7 +85,7 @@ def test_a_run_is_quick_or_long_by_its_cost(
 
 
 @pytest.mark.parametrize(
-    ("flops", "rests"), [(QUICK - 1, 0), (LARGE, 0), (LARGE + 1, 1), (LONG + 1, 1)]
+    ("flops", "rests"), [(QUICK - 1, 0), (LARGE, 0), (LARGE + 1, 1), (LONG_RUN_FLOPS + 1, 1)]
 )
 def test_a_large_run_waits_until_a_slider_rests(flops: int, rests: int) -> None:
     with costing(flops), patch.object(module, "sleep") as sleep:
@@ -98,7 +98,7 @@ def test_a_module_is_made_once_for_what_it_depends_on() -> None:
     assert not own.is_compiled
     made = own.module
     assert own.is_compiled and own.module is made
-    assert replace(own, selected="n1").module is made
+    assert replace(own, selected_id="n1").module is made
     for other in (replace(own, seed=1), replace(own, formats=Formats(weights="int8"))):
         assert not other.is_compiled and other.module is not made
     assert own.weights_key != replace(own, formats=Formats(weights="int8")).weights_key
@@ -113,7 +113,7 @@ def test_all_arrays_of_a_run_are_those_of_the_module() -> None:
     (last,) = own.circuit.outputs
     assert torch.allclose(own.trace.values[last.id], outputs, atol=1e-6)
     assert own.trace is own.trace and own.can_run and own.has_all_sizes
-    assert own.with_selection("n3").selected == "n3"
+    assert own.with_selection("n3").selected_id == "n3"
     assert own.axis_words("y") == ()
 
 
@@ -123,7 +123,7 @@ def test_all_arrays_of_a_run_are_those_of_the_module() -> None:
 def test_only_a_run_of_large_or_many_ops_is_timed(flops: int, more: int, timed: bool) -> None:
     own = scene(ATTENTION)
     assert own.known_seconds is None
-    with costing(flops), patch.object(module, "MANY", len(own.circuit.cells) - more):
+    with costing(flops), patch.object(module, "MANY_OPS", len(own.circuit.cells) - more):
         assert own.trace
         taken = cache.peek("run seconds", own.term, "cpu")
         assert (taken is not None) == timed

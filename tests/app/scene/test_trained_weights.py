@@ -75,17 +75,17 @@ def test_weights_are_taken_over_when_all_runs_have_ended() -> None:
     assert found.runs == (first, second)
     first.ended = True
     found.poll()
-    assert found.is_running and found.learned is None
+    assert found.is_running and found.learned_weights is None
     second.ended = True
     found.poll()
     assert not found.is_running
-    assert found.learned == TrainedWeights(b"w", "trained for 1,000 steps")
+    assert found.learned_weights == TrainedWeights(b"w", "trained for 1,000 steps")
     looked = first.looked
     found.poll()  # once is enough
     assert first.looked == looked
     failed = going(Run(ended=True))
     failed.poll()
-    assert failed.ended and failed.learned is None
+    assert failed.ended and failed.learned_weights is None
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_own_training_comes_before_shipped_weights(session: dict[str, Any]) -> N
     shipped = session_weights.weights_for(LENET, SETTINGS, 7, InputSpec())
     assert shipped is not None and shipped == shipped_or_served(LENET, SETTINGS)
     own = TrainedWeights(b"w", "of one's own")
-    session["training"] = Training("lenet", SETTINGS, None, learned=own)
+    session["training"] = Training("lenet", SETTINGS, None, learned_weights=own)
     assert session_weights.weights_for(LENET, SETTINGS, 7, InputSpec()) is own
     session["training"] = going(Run(ended=True, weights=b"v", progress=[SimpleNamespace(step=1)]))
     found = session_weights.weights_for(LENET, SETTINGS, 0, InputSpec())

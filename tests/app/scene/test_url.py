@@ -16,14 +16,14 @@ from streamlit.testing.v1 import AppTest
 
 import ncd
 from ncd.app.page import own_page, page
-from ncd.app.panels.attention.token_reach import MASKED
+from ncd.app.panels.attention.token_reach import HIDDEN_POSITION
 from ncd.app.panels.images import similarity_table
-from ncd.app.panels.images.classification import PICKED
+from ncd.app.panels.images.classification import PICTURE_NUMBER
 from ncd.app.scene import own_entry, url
 from ncd.app.scene.panel import Panel
 from ncd.app.state import controls, knobs
 from ncd.app.state.controls import Choice, Control, GridPlace, Place, Range, Switches, TextControl
-from ncd.installation import bundled
+from ncd.installation import package_path
 from ncd.site.entry_page import file
 
 ENTRIES = {entry.name: entry for entry in ncd.catalogue.values()}
@@ -42,7 +42,7 @@ def panels() -> dict[str, tuple[Panel, ...]]:
                 found[name] = (*panels, *page.COMMON_PANELS)
 
             patch.setattr(page, "render_page", collect)
-            runpy.run_path(str(bundled(file(entry))))
+            runpy.run_path(str(package_path(file(entry))))
     return found
 
 
@@ -167,14 +167,14 @@ def test_a_page_does_not_know_the_keys_of_others(name: str, key: str) -> None:
 def test_a_knob_may_have_the_name_of_another_pages_control() -> None:
     app = opened("delta-rule", "gate=true")
     assert app.session_state["gate"] and not note(app)
-    found = own_entry.own('Id("~y:5 gate:8") >> Linear("gate -> k:3", "W")')
-    assert own_page._checked(found) is found
+    found = own_entry.visitor_system('Id("~y:5 gate:8") >> Linear("gate -> k:3", "W")')
+    assert own_page._check_axis_names(found) is found
 
 
 def test_pages_with_one_key_have_defaults_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     state: dict[str, object] = {}
     monkeypatch.setattr(controls.st, "session_state", state)
-    masked, picture = MASKED, PICKED
+    masked, picture = HIDDEN_POSITION, PICTURE_NUMBER
     assert masked.name == picture.name
     assert masked.among(9, 6) == 6 and picture.among(9) == 0
     state["masked"] = "0"

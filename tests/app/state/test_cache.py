@@ -10,9 +10,10 @@ import torch
 from cachetools import Cache, LRUCache
 
 import ncd
-from ncd.app.parts.heatmap import Mosaic, Pooled
+from ncd.app.parts.heatmap import Mosaic
 from ncd.app.state import cache
 from ncd.app.state.cache import LEAF, RUN, SMALL, TERM, cached, get_or_make, size_of
+from ncd.explain.colour_scale import PooledMaps
 from ncd.language.terms import Term
 
 TERM_OF_FOUR = ncd.Id("m:4") >> ncd.Linear("m -> k:2", "L", bias=False)
@@ -107,7 +108,7 @@ def test_what_holds_numbers_weighs_what_they_do() -> None:
     """Maps of numbers, and pictures as data addresses, would else be kept without end."""
     held = (
         np.zeros(5_000),
-        Pooled(np.zeros((50, 100)), (50, 100)),
+        PooledMaps(np.zeros((50, 100)), (50, 100)),
         Mosaic("x" * 40_000, (1, 1), ""),
     )
     for value in (*held, held, {"all": held}):

@@ -87,7 +87,7 @@ def test_a_slider_stands_at_its_number_between_its_ends(session: dict[str, Any])
     assert 'aria-valuetext="Beta"' in whole and '<label class="cut">Beta <' in whole
     assert 'min="-8" max="3" value="-7"' in RANGE.html("Beta", numbers=range(-8, 4))
     assert '"cut"><b>β</b> <' in RANGE.html("Beta", "<b>β</b>")
-    assert '"number" min="-20" max="20" value="-7" data-set="beta"' in RANGE.typed("Beta")
+    assert '"number" min="-20" max="20" value="-7" data-set="beta"' in RANGE.number_field("Beta")
     assert slider("One", "x", range(1), 0) == slider("None", "x", range(0), 0) == ""
     assert 'min="0" max="1" value="1"' in Place("x").html("Two", 2, 1)
 

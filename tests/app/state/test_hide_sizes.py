@@ -27,7 +27,7 @@ def hidden(veil: HiddenSizes, whole: Drawing | None = None) -> Drawing:
 def texts(drawing: Drawing) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for text in drawing.labels:
-        found.setdefault(text.array, []).append(text.label.typed.text)
+        found.setdefault(text.array, []).append(text.label.source.text)
     return found
 
 
@@ -69,16 +69,16 @@ def test_labels_have_no_size_and_the_hidden_array_no_name() -> None:
     drawn = draw(TERM, labels="sizes")
     before = {text.array: text for text in drawn.labels if text.array}
     after = {text.array: text for text in hidden(HiddenSizes(A, frozenset({Y})), drawn).labels}
-    named = {id: text.label.typed.text for id, text in after.items()}
+    named = {id: text.label.source.text for id, text in after.items()}
     assert (named[X], named[A], named[Y]) == ("m", "?", "5")
     assert (after[A].axis, after[X].axis) == ("", "m")
     for id in (X, A):
         old, new = before[id], after[id]
         assert old.at.x + old.label.width / 2 == new.at.x + new.label.width / 2
         assert old.at.y == new.at.y
-        assert old.label.typed.size == new.label.typed.size
+        assert old.label.source.size == new.label.source.size
     assert (
-        hidden(HiddenSizes(A), drawn).labels[-1].label.typed.text == "?"
+        hidden(HiddenSizes(A), drawn).labels[-1].label.source.text == "?"
     )  # an axis with a size only
 
 
@@ -106,13 +106,13 @@ def test_ops_at_the_hidden_array_are_said_by_their_names() -> None:
 def test_a_scan_does_not_tell_its_last_position() -> None:
     term = ncd.catalogue["lstm"].build()
     circuit, whole = ncd.elaborate(term), draw(term)
-    assert any("=" in t.label.typed.text for f in whole.fences for t in f.title[1:])
+    assert any("=" in t.label.source.text for f in whole.fences for t in f.title[1:])
     scans = {loop.id for loop in circuit.loops if loop.kind == "scan"}
     found = hide_sizes.hide_in_drawing(whole, circuit, HiddenSizes("none"))
     for before, after in zip(whole.fences, found.fences, strict=True):
-        said = [text.label.typed.text for text in after.title]
+        said = [text.label.source.text for text in after.title]
         if before.id in scans:
-            assert said[0] == before.title[0].label.typed.text
+            assert said[0] == before.title[0].label.source.text
             assert said[1].endswith("=?") and not any(map(str.isdigit, said[1]))
             _same_centre(before.title[1], after.title[1])
         else:
@@ -146,7 +146,7 @@ def test_a_note_of_the_hidden_array_says_nothing() -> None:
     first, second = hidden(HiddenSizes(A), whole).extras
     assert (first.words, second.words) == ("", "an array of 34 numbers")
     (label,) = (item for item in first.items if isinstance(item, Text))
-    assert label.label.typed.text == "m"
+    assert label.label.source.text == "m"
     answered = hidden(HiddenSizes(A, frozenset({A})), whole).extras
     assert answered[0].words == "an array of 34 numbers"
 

@@ -11,19 +11,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ncd.app.state.link_text import LINK, LONGEST, MARK, compress_text, unpacked
+from ncd.app.state.link_text import LINK, LONGEST, MARK, compress_text, decompress_text
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=400))
 def test_a_text_comes_back(text: str) -> None:
-    assert unpacked(compress_text(text)) == text
+    assert decompress_text(compress_text(text)) == text
 
 
 def test_a_long_source_fits_and_noise_does_not() -> None:
     source = "".join(f"        self.layer_{i} = nn.Linear({i}, {i + 1})\n" for i in range(400))
     assert len(source) > 15_000
     assert len(compress_text(source)) < LINK
-    assert unpacked(compress_text(source)) == source
+    assert decompress_text(compress_text(source)) == source
     noise = "".join(random.Random(0).choices(string.printable, k=20_000))
     assert compress_text(noise) == ""
 
@@ -32,7 +32,11 @@ def test_the_longest_link_and_the_longest_text_pass() -> None:
     """One letter more is refused."""
     longest = next(n for n in range(LINK, 3 * LINK) if not compress_text(_noise(n + 1)))
     assert LINK - 2 <= len(compress_text(_noise(longest))) <= LINK
-    assert unpacked("x" * LONGEST) == unpacked(_compressed(b"x" * LONGEST)) == "x" * LONGEST
+    assert (
+        decompress_text("x" * LONGEST)
+        == decompress_text(_compressed(b"x" * LONGEST))
+        == "x" * LONGEST
+    )
 
 
 def _noise(length: int) -> str:
@@ -58,4 +62,4 @@ def _compressed(data: bytes) -> str:
     ids=range(8),
 )
 def test_what_is_no_text_is_refused(said: str) -> None:
-    assert unpacked(said) is None
+    assert decompress_text(said) is None

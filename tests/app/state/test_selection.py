@@ -91,7 +91,7 @@ def test_a_click_selects_or_clears_and_may_open_the_card(
 def test_only_an_id_of_the_circuit_is_selected() -> None:
     for id, found in (("n1", "n1"), ("n9999", ""), ("", "")):
         with patch.object(st, "session_state", {"select": id}):
-            assert selection.selected(CIRCUIT) == found
+            assert selection.selected_id(CIRCUIT) == found
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from ncd.app.state import selection
 from ncd.app.state.link_text import LinkParameter
 from ncd.systems.catalogue_entry import Entry
 from ncd.systems.lessons.computed_questions import question
-from ncd.systems.lessons.lesson import lesson_of, written
+from ncd.systems.lessons.lesson import lesson_of, written_lessons
 from tests.app.scene.test_url import panels
 
 ENTRIES = list(ncd.catalogue.values())
@@ -50,8 +50,8 @@ def test_every_view_of_every_lesson(entry: Entry) -> None:
 
 
 def test_the_most_taught_systems_have_written_lessons() -> None:
-    assert set(written()) == set(TAUGHT)
-    for lesson in written().values():
+    assert set(written_lessons()) == set(TAUGHT)
+    for lesson in written_lessons().values():
         assert lesson.views[0].says
         asks = [i for i, view in enumerate(lesson.views) if "ask=" in view.query]
         assert len(asks) >= 2 and max(asks) < len(lesson.views) - 1  # each is followed by a view

@@ -10,10 +10,10 @@ import streamlit as st
 from ncd.app.scene import url
 from ncd.app.state import selection
 from ncd.app.teach.lesson_view import (
-    CHOSEN,
+    PREDICTION_KEY,
     SHOW,
     _choose,
-    _chosen,
+    _chosen_answer,
     _html,
     current_question,
     reveal,
@@ -85,17 +85,17 @@ def test_what_is_asked_for_is_selected_and_hidden_until_it_is_answered(
     found = current_question(here)
     assert found is not None
     now = with_question(here)
-    if found.about:
-        assert now.selected == now.about == found.about
+    if found.subject_id:
+        assert now.selected_id == now.subject_id == found.subject_id
         assert (now.hidden_sizes is not None) == found.hides
     _choose("2" * 30)
-    assert session[CHOSEN] == (("here", session[selection.QUESTION_KEY]), "2" * 20)
+    assert session[PREDICTION_KEY] == (("here", session[selection.QUESTION_KEY]), "2" * 20)
     reveal()
-    assert _chosen(here) == "2" * 20  # the first answer counts
+    assert _chosen_answer(here) == "2" * 20  # the first answer counts
     assert with_question(here).hidden_sizes is None
     session[selection.QUIZ] = "1"
     assert current_question(here) is None
     session[selection.QUESTION_KEY] = "other"
-    assert _chosen(here) == ""
+    assert _chosen_answer(here) == ""
     reveal()
-    assert _chosen(here) == SHOW
+    assert _chosen_answer(here) == SHOW

@@ -17,7 +17,14 @@ from ncd.app.scene.scene import Scene
 from ncd.app.state import hide_sizes
 from ncd.app.state.hide_sizes import HiddenSizes
 from ncd.app.teach import quiz
-from ncd.app.teach.quiz import _locked, _shapes, _source, is_given, locked_panel, visible_arrays
+from ncd.app.teach.quiz import (
+    _locked_html,
+    _shapes,
+    _source,
+    is_given,
+    locked_panel,
+    visible_arrays,
+)
 from ncd.drawing.pipeline import draw
 from ncd.errors import NCDError
 from ncd.language.axes import Array, Axis
@@ -114,7 +121,7 @@ def test_nothing_that_is_sent_depends_on_a_size(name: str) -> None:
         if names(other) == names(first) and sizes(other) != sizes(first):
             assert told(replace(other, hidden_sizes=HiddenSizes(last))) == before
     texts = hide_sizes.hide_in_drawing(draw(first.term), first.circuit, HiddenSizes(last)).labels
-    assert all(re.search("[^\\W\\d]|[?]", text.label.typed.text) for text in texts)
+    assert all(re.search("[^\\W\\d]|[?]", text.label.source.text) for text in texts)
     assert not re.search(r'number-literal">[^?]', _source(hidden))
 
 
@@ -198,33 +205,33 @@ def ask(page: AppTest, act: str) -> quiz.Round:
 def test_a_round_from_the_first_wire_to_the_score() -> None:
     page = at(quiz="1")
     found: quiz.Round = page.session_state[quiz.ROUND]
-    first = found.asked
+    first = found.asked_array
     assert page.session_state["select"] == first
     ask(page, "later")
-    assert list(found.done.values()) == ["later"]
-    second = ask(page, "next").asked
+    assert list(found.outcomes.values()) == ["later"]
+    second = ask(page, "next").asked_array
     assert second != first
     ask(page, "right")
     ask(page, "next")
     ask(page, "show")
-    assert list(found.done.values()) == ["later", "right", "shown"]
+    assert list(found.outcomes.values()) == ["later", "right", "shown"]
     assert quiz._score(found) == "1 of 3 at the first try, 1 shown"
     page.slider(key="k").set_value(8).run()
     other = scene(ncd.catalogue["multi-head-attention"], k=8).circuit.values[first]
-    assert quiz._key(other) not in found.done
-    assert ask(page, "again").asked == first
+    assert quiz._key(other) not in found.outcomes
+    assert ask(page, "again").asked_array == first
 
 
 def test_an_op_that_is_chosen_asks_for_what_leaves_it() -> None:
     circuit = ncd.elaborate(ncd.catalogue["multi-head-attention"].build())
     softmax = next(cell for cell in circuit.cells if isinstance(cell.op, Softmax))
     page = at(quiz="1", select=softmax.id)
-    assert page.session_state[quiz.ROUND].asked == softmax.outputs[0].id
+    assert page.session_state[quiz.ROUND].asked_array == softmax.outputs[0].id
 
 
 def test_panels_that_tell_sizes_are_closed_meanwhile() -> None:
     assert not locked_panel("Cost").needs_run
-    assert "closed" in _locked(scene(ncd.catalogue["lenet"]))
+    assert "closed" in _locked_html(scene(ncd.catalogue["lenet"]))
     one = scene(ncd.catalogue["lenet"])
     hidden = replace(one, hidden_sizes=HiddenSizes(one.circuit.outputs[0].id))
     assert "400" not in words(_source(hidden))

@@ -21,7 +21,7 @@ from tests.app.panels.views import scene, text
 TERM = ncd.Id("t:5 m:3") >> ncd.Linear("m -> k:2", "Q") >> ncd.Softmax("k")
 CIRCUIT = ncd.elaborate(TERM)
 GIVEN, MADE, LAST = CIRCUIT.inputs[0].id, CIRCUIT.cells[0].outputs[0].id, CIRCUIT.outputs[0].id
-HERE = replace(scene("lora"), term=TERM, selected="")
+HERE = replace(scene("lora"), term=TERM, selected_id="")
 
 
 @pytest.fixture(autouse=True)
@@ -60,8 +60,8 @@ def test_the_next_question_is_in_sight_and_open(
         patch.object(quiz, "askable_arrays", lambda circuit: tuple(sized)),
         patch.object(quiz, "visible_arrays", lambda scene: dict.fromkeys(seen)),
     ):
-        found = Round("lora", done={f"{id} m:3": "right" for id in done})
-        assert quiz._next(here, found, after) == asked
+        found = Round("lora", outcomes={f"{id} m:3": "right" for id in done})
+        assert quiz._next_array(here, found, after) == asked
 
 
 @pytest.mark.parametrize(
@@ -81,11 +81,11 @@ def test_what_a_visitor_does_is_done_once(
 ) -> None:
     key = quiz._key(CIRCUIT.values[MADE])
     found = Round("lora", MADE, {key: before} if before else {}, act)
-    with patch.object(quiz, "_next", lambda scene, found, after: LAST if after else "first"):
+    with patch.object(quiz, "_next_array", lambda scene, found, after: LAST if after else "first"):
         quiz._handle(HERE, found)
     wanted = {key: before or next(iter(done.values()))} if before or done else {}
-    assert found.done == (wanted if act != "again" else {})
-    assert (found.asked, found.pending_action) == (after, "")
+    assert found.outcomes == (wanted if act != "again" else {})
+    assert (found.asked_array, found.pending_action) == (after, "")
 
 
 @pytest.mark.parametrize(
@@ -114,10 +114,10 @@ def test_what_is_asked_for_is_what_is_selected_or_was_asked_before(
     session: dict[str, Any],
 ) -> None:
     def ask(selected: str = "", page: str = HERE.entry.name) -> str:
-        found = quiz.with_question(replace(HERE, selected=selected))
-        assert found.selected == found.about == session[selection.SELECTED_KEY]
-        assert found.hidden_sizes is not None and found.hidden_sizes.hidden == found.selected
-        return found.selected
+        found = quiz.with_question(replace(HERE, selected_id=selected))
+        assert found.selected_id == found.subject_id == session[selection.SELECTED_KEY]
+        assert found.hidden_sizes is not None and found.hidden_sizes.hidden == found.selected_id
+        return found.selected_id
 
     first = ask()
     assert first in (MADE, LAST)
@@ -127,7 +127,7 @@ def test_what_is_asked_for_is_what_is_selected_or_was_asked_before(
     found = quiz.with_question(HERE)
     assert found.hidden_sizes == HiddenSizes(MADE, frozenset({MADE}))
     session[quiz.ROUND].page = "another"
-    assert ask() == first and session[quiz.ROUND].done == {}
+    assert ask() == first and session[quiz.ROUND].outcomes == {}
     session[selection.QUIZ] = ""
     assert quiz.with_question(HERE) is HERE
 
@@ -188,7 +188,7 @@ def test_an_answer_says_the_shape_and_what_the_op_does() -> None:
     ],
 )
 def test_the_score_counts_first_tries(ends: tuple[str, ...], score: str) -> None:
-    assert quiz._score(Round("lora", done=dict(enumerate(ends)))) == score  # type: ignore[arg-type]
+    assert quiz._score(Round("lora", outcomes=dict(enumerate(ends)))) == score  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def test_a_question_of_a_link_is_shown_if_there_is_one() -> None:
     for found in (None, "question"):
         with (
             patch.object(lesson_view, "current_question", lambda scene, found=found: found),
-            patch.object(lesson_view, "_chosen", lambda scene: ""),
+            patch.object(lesson_view, "_chosen_answer", lambda scene: ""),
             patch.object(lesson_view, "_html", lambda *_: "html"),
             patch.object(lesson_view.html_panel, "render") as shown,
         ):

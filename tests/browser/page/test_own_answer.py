@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from ncd.app.page.own_page import OPENING
-from ncd.installation import bundled
+from ncd.installation import package_path
 from tests.browser.page.test_links import visit
 from tests.browser.page.test_own_page import READY, write
 
@@ -90,7 +90,7 @@ MARKED = """async (selects) => {
 def test_marks_beside_lines_go_with_them(
     page: Page, selects: str, keys: str, left: list[str]
 ) -> None:
-    script = bundled("assets", "editor", "codemirror.js").read_text()
+    script = package_path("assets", "editor", "codemirror.js").read_text()
     page.route("**/*", lambda route: route.fulfill(content_type="text/html"))
     page.route("**/*.js", lambda route: route.fulfill(body=script, content_type="text/javascript"))
     page.goto("http://explorer.test/yours")

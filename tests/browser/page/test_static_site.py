@@ -19,7 +19,7 @@ from ncd.__main__ import main
 from ncd.app.parts.html_panel import read_static
 from ncd.cli.output import entry_facts
 from ncd.language.arguments import Labels
-from ncd.site.site_files import chosen, write_site
+from ncd.site.site_files import selected_entries, write_site
 from ncd.systems.inputs.run_inputs import opening_inputs
 from ncd.systems.training.trained_weights import proofreading, read_weights
 
@@ -33,7 +33,7 @@ TALK = '<ncd-diagram files base="some/course" system="layer-norm" m="7"></ncd-di
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     root = tmp_path_factory.mktemp("host")
-    write_site(root / "some" / "course", chosen((*NAMES, *MORE)), entry_facts)
+    write_site(root / "some" / "course", selected_entries((*NAMES, *MORE)), entry_facts)
     (root / "talk.html").write_text(TALK + read_static("host/ncd-diagram.js") + "</script>")
     command = [sys.executable, "-u", "-m", "http.server", "0", "--bind", "127.0.0.1"]
     server = subprocess.Popen(

@@ -5,8 +5,8 @@ import streamlit as st
 import torch
 
 from ncd.app.parts import heatmap, map_component, slice_picker
-from ncd.app.parts.heatmap import ColourRange
 from ncd.app.parts.map_component import AxisLabels, Heatmap
+from ncd.explain.colour_scale import ColourRange
 from ncd.language.axes import Array
 
 CASE = st.query_params.get("case", "huge")
@@ -45,7 +45,7 @@ else:
     picture = torch.zeros(3, 12, 20)
     picture[0, :, :10] = 1.0  # red at the left, blue at the right
     picture[2, :, 10:] = 1.0
-    cut = slice_picker.chosen(array)
+    cut = slice_picker.chosen_slice(array)
     numbers = slice_picker.grid(picture, cut)
     focus = Heatmap(
         "m",

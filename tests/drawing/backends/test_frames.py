@@ -27,7 +27,7 @@ def test_a_frame_is_painted_around_its_block_and_the_outer_one_around_the_inner(
         assert outer.x0 < inner.x0 and inner.x1 < outer.x1
         assert inner.y0 - outer.y0 >= style.INNER and outer.y1 - inner.y1 >= style.INNER
     painted = [
-        tuple(Rectangle.of(p for curve in part.path for p in curve))
+        tuple(Rectangle.from_points(p for curve in part.path for p in curve))
         for part in layers(drawing)
         if isinstance(part, Stroke) and part.has_shadow
     ]

@@ -108,7 +108,7 @@ def test_brackets_are_lines_with_round_ends_and_a_region_has_a_shadow() -> None:
         True,
         0.0,
     )
-    assert Rectangle.of(p for curve in region.path for p in curve) == (1, 2, 30, 40)
+    assert Rectangle.from_points(p for curve in region.path for p in curve) == (1, 2, 30, 40)
 
 
 def test_beside_the_circuit_only_coloured_shapes_have_a_shadow() -> None:

@@ -29,7 +29,7 @@ from ncd.drawing.elements.primitives import (
     polygon,
 )
 from ncd.drawing.pipeline import drawn_cells
-from ncd.installation import bundled
+from ncd.installation import package_path
 from tests.support.strategies import terms
 
 WORD = re.compile(r"[^\W_]")
@@ -114,7 +114,7 @@ def misnamed(text: str) -> list[tuple[str, str]]:
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda e: e.name)
 def test_a_part_is_called_by_what_stands_there(entry):
     """Who steers by voice says what they see; the stored diagrams are those of today."""
-    assert misnamed(bundled(f"assets/diagrams/{entry.name}.svg").read_text()) == []
+    assert misnamed(package_path(f"assets/diagrams/{entry.name}.svg").read_text()) == []
 
 
 @pytest.mark.few(10)

@@ -36,12 +36,14 @@ def test_caps_within_another_are_nested_and_others_stand_apart(
     assert least == style.CAP_LEAD + RADIUS
     assert {ports: round((x - least) / NEST) for ports, x in apexes.items()} == levels
     assert found.end == max(apexes.values())
-    assert found.free == found.end + style.CAP_CLEAR
+    assert found.bend_start == found.end + style.CAP_CLEAR
     for cap in found.caps:
         own = [rows[i] for i in cap.ports]
         assert (cap.upper, cap.lower) == (min(own), max(own))
         assert cap.middle == (cap.upper + cap.lower) / 2
-        assert cap.around(cap.middle) and not cap.around(cap.upper) and not cap.around(cap.lower)
+        assert (
+            cap.encloses(cap.middle) and not cap.encloses(cap.upper) and not cap.encloses(cap.lower)
+        )
 
 
 def test_caps_may_cross_rows_in_any_order() -> None:
@@ -57,8 +59,8 @@ def test_wires_that_join_do_so_from_the_nearest_on() -> None:
     assert list(found.falls) == [1, 0, 3]
     steps = [found.falls[i] for i in (1, 0, 3)]
     assert steps == pytest.approx([first + style.JOIN_STEP * n for n in range(3)])
-    assert found.free == pytest.approx(steps[-1] + style.DOT_INSET)
-    assert (found.end, list(found.last), found.behind) == (0, [], 0)
+    assert found.bend_start == pytest.approx(steps[-1] + style.DOT_INSET)
+    assert (found.end, list(found.joining_wires), found.behind) == (0, [], 0)
 
 
 def test_a_wire_between_those_of_a_cap_joins_before_it() -> None:
@@ -74,11 +76,11 @@ def test_a_wire_joins_last_if_it_crosses_fewer_then() -> None:
     """The one that goes on moves up past two others: below them, a third would cross them."""
     glyph = Glyph(through=((0, 1), (1, 2), (2, 0)), joins=((3, 0),))
     far = contraction(glyph, (40, 60, 80, 0), (20, 60, 80))
-    assert list(far.last) == [3]
+    assert list(far.joining_wires) == [3]
     assert far.behind == style.JOIN_RADIUS + style.DOT_INSET
     assert 3 not in far.falls
     level = contraction(glyph, (40, 60, 80, 20), (20, 60, 80))
-    assert list(level.last) == []  # it would not have to bend
+    assert list(level.joining_wires) == []  # it would not have to bend
 
 
 def test_what_contracts() -> None:

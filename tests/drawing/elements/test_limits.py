@@ -22,7 +22,7 @@ from ncd.drawing.elements.routing import (
 from ncd.drawing.layout_cache import _UncachedDrawing
 from ncd.drawing.marks.mark_kind import clear_row
 from ncd.drawing.marks.shape_marks import Bar, _slots
-from ncd.drawing.marks.text_marks import arrowed
+from ncd.drawing.marks.text_marks import draw_arrow
 from ncd.drawing.placement.fences import _end, _Separator
 from ncd.language.op import Glyph, Mark
 
@@ -58,7 +58,7 @@ def test_wires_at_a_bar_keep_away_from_a_wire_below() -> None:
 def test_an_arrow_ends_where_its_head_begins() -> None:
     for text in ("μ", "Max"):
         sheet = canvas([0.0], [])
-        tip = arrowed(sheet, text, 50.0, 7.0)
+        tip = draw_arrow(sheet, text, 50.0, 7.0)
         strokes = [i for i in sheet.items if isinstance(i, Outline) and not i.closed]
         (head,) = (i for i in sheet.items if isinstance(i, Outline) and i.closed)
         assert max(p.x for curve in head.path for p in curve) == pytest.approx(tip)
@@ -111,27 +111,27 @@ def test_a_separator_ends_in_the_op_before_its_middle(gap: float, reach: float) 
 
 def test_a_line_that_touches_an_obstacle_is_not_near_it() -> None:
     ground = ObstacleGrid([Rectangle(40, 0, 60, 20)], [])
-    ((x0, y0, x1, y1),) = ground.near(line(Point(0, 9), Point(100, 9)))
+    ((x0, y0, x1, y1),) = ground.obstacles_near(line(Point(0, 9), Point(100, 9)))
     for a, b in (
         ((0, y0), (100, y0)),
         ((0, y1), (100, y1)),
         ((0, 9), (x0, 9)),
         ((x1, 9), (100, 9)),
     ):
-        assert not list(ground.near(line(Point(*a), Point(*b))))
+        assert not list(ground.obstacles_near(line(Point(*a), Point(*b))))
     for a, b in (((0, y0 + 1), (100, y0 + 1)), ((0, 9), (x0 + 1, 9)), ((x1 - 1, 9), (200, 9))):
-        assert list(ground.near(line(Point(*a), Point(*b))))
+        assert list(ground.obstacles_near(line(Point(*a), Point(*b))))
 
 
 def test_boxes_along_a_wire_that_bends_cover_it_from_end_to_end() -> None:
     curve = s_curve(Point(10, 5), Point(90, 45))
-    boxes = [*ObstacleGrid([], [(curve,)]).near(line(Point(0, 25), Point(100, 25)))]
+    boxes = [*ObstacleGrid([], [(curve,)]).obstacles_near(line(Point(0, 25), Point(100, 25)))]
     lefts, tops, rights, lows = zip(*boxes, strict=True)
     by = style.DASH_FREE
     assert (min(lefts), max(rights)) == pytest.approx((10 - by, 90 + by))
     assert (min(tops), max(lows)) == pytest.approx((5 - by, 45 + by))
     for n in range(101):
-        x, y = curve.at(n / 100)
+        x, y = curve.point_at(n / 100)
         assert any(x0 < x < x1 and y0 < y < y1 for x0, y0, x1, y1 in boxes)
     assert max(low - top for top, low in zip(tops, lows, strict=True)) < 40 / 2  # none is the whole
 

@@ -52,7 +52,7 @@ def names(unit, moved, arrays):
 
 def spots(path, count=200):
     """Points along a path."""
-    return np.array([curve.at(t / count) for curve in path for t in range(count)])
+    return np.array([curve.point_at(t / count) for curve in path for t in range(count)])
 
 
 def ends(drawing):

@@ -29,7 +29,7 @@ def transpose() -> Figure:
     whole = line(1)
     assert isinstance(whole, Equation)
     return Figure(
-        (graphical_algebra.plain(), *whole.sides),
+        (graphical_algebra.linear_map(), *whole.sides),
         ("Associated Transpose ↦", "="),
         signs="F Associated Transpose ↦ F = FT",
         names="a b c",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ncd
 from ncd import Axes, Block, Equation, Repeat, space
-from ncd.systems.images.resnet import again, first
+from ncd.systems.images.resnet import first_block, residual_component
 from ncd.systems.images.small_recognisers import IMAGE_RECOGNISER
 from ncd.systems.images.unet import UNET
 from tests.drawing.figures.figure import Figure
@@ -27,8 +27,8 @@ def imagerec() -> Figure:
 def resnet_block() -> Figure:
     """Figure 26: one block of three, folded and open. Both paths begin behind the activation."""
     sizes = Axes(b=3, n_0=16, n_1=64, n_b="n_1/4", x=space(16, 16))
-    body = first("n_0", "n_1", "n_b", "x", 'y"x/s"', 2) >> Repeat(
-        (again("n_1", "n_b", 'y"x/s"'),) * 2, "components"
+    body = first_block("n_0", "n_1", "n_b", "x", 'y"x/s"', 2) >> Repeat(
+        (residual_component("n_1", "n_b", 'y"x/s"'),) * 2, "components"
     )
     folded = Block(body, "Block $(s, N)$", "folded")
     return Figure(

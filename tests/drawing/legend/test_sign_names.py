@@ -21,7 +21,7 @@ from ncd import (
 )
 from ncd.drawing.legend.legend import SIGNS, SignPlace, legend_entries, wire_sign
 from ncd.drawing.legend.sign_lookup import of_mark, of_unit
-from ncd.drawing.legend.signs import NEAR
+from ncd.drawing.legend.signs import WIRE_LENGTH
 from ncd.language.op import Mark
 from ncd.language.terms import Term
 
@@ -146,7 +146,7 @@ def test_the_picture_of_a_mark_is_cut_to_it_and_its_wires(sign) -> None:
     glyph = next(
         g for g in drawing.glyphs if g.unit and sign.mark in [m.shape for m in g.unit.glyph.marks]
     )
-    left, right = NEAR * bool(glyph.unit.ins), NEAR * bool(glyph.unit.outs)
+    left, right = WIRE_LENGTH * bool(glyph.unit.ins), WIRE_LENGTH * bool(glyph.unit.outs)
     assert box == (
         glyph.hit_box.x0 - left,
         glyph.hit_box.y0,

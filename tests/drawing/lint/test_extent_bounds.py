@@ -48,11 +48,11 @@ def op(hit: tuple[float, float, float, float], ins=(), outs=()):
          2 * ARRAY),
         ({"wires": (level((90, 99), "v x"), level((0, 9), "v y"), level((20, 80), "w z"))},
          2 * ARRAY - WIRE),
-        ({"fences": (fence((0, 0, 99, 9)),)}, 2 * style.INNER + style.BETWEEN),
+        ({"fences": (fence((0, 0, 99, 9)),)}, 2 * style.INNER + style.FENCE_GAP),
         ({"fences": (fence((0, 0, 99, 9)), fence((120, 0, 199, 9)))},
-         2 * style.INNER + style.BETWEEN),
+         2 * style.INNER + style.FENCE_GAP),
         ({"fences": (fence((0, 0, 99, 9), "F", text((1, 1, 2, 2)), text((1, 3, 2, 4))),)},
-         2 * style.INNER + style.BETWEEN + 2 * style.LEADING + style.TITLE_ROOM[1]),
+         2 * style.INNER + style.FENCE_GAP + 2 * style.LEADING + style.TITLE_ROOM[1]),
         ({"fences": (fence((0, 0, 99, 9), brackets=(run((0, 0), (1, 9)),)),)},
          2 * style.BRACKET_ROOM),
         ({"extras": (extra((0, 0, 9, 30), (20, 20, 29, 70)),)}, 70),
@@ -67,7 +67,7 @@ def test_the_height_that_parts_need_is_that_of_the_fullest_column(parts, height)
 
 
 def test_nothing_needs_an_empty_page():
-    assert rules.needed_height(DrawingArrays(picture())) == style.EMPTY[1]
+    assert rules.needed_height(DrawingArrays(picture())) == style.EMPTY_PAGE[1]
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ WORDS = text((20, 10, 30, 20))
     ],
 )  # fmt: skip
 def test_a_stretch_is_empty_without_a_label_a_mark_a_bend_or_a_border(parts, gaps):
-    found = rules.empty(DrawingArrays(picture(**parts)))
+    found = rules.empty_ranges(DrawingArrays(picture(**parts)))
     assert np.array(found).reshape(-1) == pytest.approx(np.array(gaps).reshape(-1), abs=1.01)
 
 

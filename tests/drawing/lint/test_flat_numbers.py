@@ -16,7 +16,7 @@ from ncd.drawing.lint.flat_drawing import (
     meeting,
     piercing,
 )
-from ncd.drawing.lint.wire_rules import crossed
+from ncd.drawing.lint.wire_rules import segment_crossings
 from tests.drawing.lint.tiny_pictures import picture, run, wire
 
 
@@ -47,7 +47,7 @@ def test_boxes_meet_where_both_of_their_sides_do(seed, slack):
 def test_segments_cross_in_a_point_that_lies_on_both(seed):
     chance = np.random.default_rng(seed)
     a, b, c, d = chance.integers(0, 9, (4, 40, 2)).astype(float)
-    met, at = crossed(a, b, c, d)
+    met, at = segment_crossings(a, b, c, d)
 
     def turn(p, q, r):
         return np.sign((q[0] - p[0]) * (r[1] - p[1]) - (q[1] - p[1]) * (r[0] - p[0]))
@@ -117,8 +117,8 @@ def test_a_level_piece_is_cut_into_equal_parts_and_a_bend_follows_its_curve():
         np.array([(third, 0), (2 * third, 0), (100, 0), (7 + LONGEST, 7)])
     )
     for n in range(12):
-        assert tuple(pieces.a[n]) == pytest.approx(bend.at(n / 12))
-        assert tuple(pieces.b[n]) == pytest.approx(bend.at((n + 1) / 12))
+        assert tuple(pieces.a[n]) == pytest.approx(bend.point_at(n / 12))
+        assert tuple(pieces.b[n]) == pytest.approx(bend.point_at((n + 1) / 12))
     assert (pieces.boxes[:, :2] <= pieces.boxes[:, 2:]).all()
 
 
@@ -139,11 +139,19 @@ def test_wires_that_end_where_another_begins_at_their_op_are_one_line():
     )
     flat = DrawingArrays(picture(wires=wires))
     assert flat.line.tolist() == [1, 1, 2, 3, 4]
-    assert flat.loose.tolist()[:4] == [[False, True], [True, False], [True, True], [True, True]]
+    assert flat.loose_ends.tolist()[:4] == [
+        [False, True],
+        [True, False],
+        [True, True],
+        [True, True],
+    ]
     split = (*wires, wire((50, 10), (90, 50), name="f x", made="n1"))
-    joined = DrawingArrays(picture(wires=split)).joined.tolist()
+    joined = DrawingArrays(picture(wires=split)).unmatched_ends.tolist()
     assert joined[0] == [True, True] and joined[1] == [True, True] and joined[3] == [True, True]
-    assert DrawingArrays(picture(wires=wires)).joined.tolist()[:2] == [[False, True], [True, False]]
+    assert DrawingArrays(picture(wires=wires)).unmatched_ends.tolist()[:2] == [
+        [False, True],
+        [True, False],
+    ]
 
 
 def test_pairs_are_told_once_in_their_order():

@@ -107,7 +107,7 @@ def test_nothing_shown_besides_lies_on_a_mark_a_name_or_a_wire(plain, kind):
     at = wire(plain, "v2", "z").path[0].a
     sees(shown(plain, kind, ink.grown(1)), f"the {kind} 'planted' lies on the glyph of n0")
     sees(shown(plain, kind, name.box.grown(1)), "lies on label")
-    sees(shown(plain, kind, Rectangle.at(at, 6)), "lies on a wire z (v2)")
+    sees(shown(plain, kind, Rectangle.from_center(at, 6)), "lies on a wire z (v2)")
 
 
 def test_bands_lie_behind_all(plain):

@@ -10,7 +10,7 @@ import ncd
 from ncd import Concat, ConvTranspose, Copy, Einsum, Id, Linear, Repeat, Swap
 from ncd.drawing.elements.primitives import Dot, Point, Rectangle, line, s_curve
 from ncd.drawing.lint.lint import lint
-from ncd.drawing.lint.wire_rules import least
+from ncd.drawing.lint.wire_rules import min_unit_crossings
 from ncd.language.terms import Term
 from tests.drawing.lint.planted_faults import across, dashed, middle, rewired, sees, shown, wire
 
@@ -121,7 +121,7 @@ def test_three_wires_that_cross_in_one_point(turned):
 def test_the_least_crossings_that_an_op_needs(term: Term, need: int):
     (glyph,) = ncd.draw(term).glyphs
     assert glyph.unit is not None
-    assert least(glyph.unit) == need
+    assert min_unit_crossings(glyph.unit) == need
 
 
 # --- dashed lines ---------------------------------------------------------------------------------

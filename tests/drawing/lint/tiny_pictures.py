@@ -59,7 +59,7 @@ def outline(box: tuple[float, float, float, float], paint: str = "note") -> Outl
 
 def glyph(*ink: tuple[float, float, float, float], node: str = "n1", **more) -> DrawnGlyph:
     boxes = tuple(Rectangle(*box) for box in ink)
-    hit = more.pop("hit", None) or Rectangle.around(boxes)
+    hit = more.pop("hit", None) or Rectangle.union(boxes)
     return DrawnGlyph(node, "linear", node.upper(), more.pop("items", ()), hit, boxes, **more)
 
 

@@ -51,7 +51,9 @@ def shapes(canvas: GlyphCanvas, paint: str) -> list[list[tuple[float, float]]]:
 
 
 def boxes(canvas: GlyphCanvas, paint: str) -> list[Rectangle]:
-    return [Rectangle.of([Point(*at) for at in corners]) for corners in shapes(canvas, paint)]
+    return [
+        Rectangle.from_points([Point(*at) for at in corners]) for corners in shapes(canvas, paint)
+    ]
 
 
 def lines(canvas: GlyphCanvas) -> list[tuple[tuple[float, float], tuple[float, float]]]:

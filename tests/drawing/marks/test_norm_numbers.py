@@ -45,8 +45,8 @@ def test_a_ring_stands_around_all_of_its_wires(shape: str, half: float, rows) ->
     box = Rectangle(left, rows[0] - r, right, rows[-1] + r)
     assert canvas.ink[0] == box
     ring = canvas.items[0]
-    points = [curve.at(n / 8) for curve in ring.path for n in range(9)]
-    assert Rectangle.of(points) == near(box)
+    points = [curve.point_at(n / 8) for curve in ring.path for n in range(9)]
+    assert Rectangle.from_points(points) == near(box)
     for x, y in points:  # round at its corners
         inside_x, inside_y = min(x - box.x0, box.x1 - x), min(y - box.y0, box.y1 - y)
         if inside_x < r and inside_y < r:

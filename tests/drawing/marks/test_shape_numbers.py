@@ -75,7 +75,7 @@ def test_a_box_with_a_fraction_is_higher_than_one_wire_needs() -> None:
     assert kind.headroom(mark) > 0
     two = Mark("box", mark.text, (0, 1), (0,))
     assert kind.headroom(two) == 0
-    label = math(mark.text, style.BOXED)
+    label = math(mark.text, style.BOX_TEXT)
     assert kind.headroom(mark) == near(
         (label.ascent + label.descent + style.INSET) / 2 - style.SIDE
     )
@@ -157,7 +157,7 @@ def test_one_wire_comes_to_the_nearer_end_of_a_bar(out: float) -> None:
 
 @pytest.mark.parametrize(("ins", "outs"), [((0, 60, 200), (50,)), ((50,), (0, 60, 200))])
 def test_distant_wires_come_to_a_bar_near_the_one(ins, outs) -> None:
-    canvas, mark = marked("bar", "", ins, outs, wide=30.0)
+    canvas, mark = marked("bar", "", ins, outs, mark_width=30.0)
     (bar,) = boxes(canvas, "ink")
     joins = len(ins) > 1
     middle = X1 - EDGE if joins else X0 + EDGE
@@ -174,8 +174,8 @@ def test_a_bar_without_a_wire_on_one_side_bends_nothing() -> None:
     mark = Mark("bar", "", (0, 1, 2), ())
     assert MARKS["bar"].bend(mark, (0, 60, 200), ()) == 0
     both = Mark("bar", "", (0, 1), (0,))
-    assert MARKS["bar"].bend(both, (0, style.NEAR - 0.1), (90,)) == 0
-    assert MARKS["bar"].bend(both, (0, style.NEAR), (90,)) == 90
+    assert MARKS["bar"].bend(both, (0, style.NEIGHBOUR_GAP - 0.1), (90,)) == 0
+    assert MARKS["bar"].bend(both, (0, style.NEIGHBOUR_GAP), (90,)) == 90
 
 
 # --- signs at the end of a wire -------------------------------------------------------------------

@@ -94,7 +94,7 @@ def test_a_letter_without_wires_stands_over_those_that_it_works_along(text, fore
     canvas, mark = marked("letter", text, (), (), foreign)
     (label,) = words(canvas)
     below = max(0, letter(text).descent)
-    assert label.at.y == near(top - style.OVER - below + 0.345 * style.LETTER)
+    assert label.at.y == near(top - style.LETTER_LIFT - below + 0.345 * style.LETTER)
     assert MARKS["letter"].headroom(mark) == near(style.HEADROOM_LETTER + below)
 
 
@@ -232,7 +232,7 @@ def test_a_plus_stands_over_the_dots_of_the_first_wire() -> None:
     kind = MARKS["plus"]
     assert kind.width(mark) == style.PLUS_ROOM and kind.headroom(mark) == style.HEADROOM_PLUS
     wide = Mark("plus", "a + b + c + d + e")
-    assert kind.width(wide) == near(math(wide.text, style.BOXED).width + 2 * style.STUB)
+    assert kind.width(wide) == near(math(wide.text, style.BOX_TEXT).width + 2 * style.STUB)
 
 
 def test_a_sign_at_the_end_of_wires_stands_in_the_first() -> None:

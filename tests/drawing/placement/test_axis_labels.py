@@ -14,7 +14,7 @@ def named(term: ncd.Term) -> list[list[str]]:
     """The names at each state, from top to bottom."""
     made = plan(ncd.elaborate(term))
     return [
-        [here[port].words for value in state for port in made.drawn(value) if port in here]
+        [here[port].words for value in state for port in made.array_wires(value) if port in here]
         for state, here in zip(made.states, names(made, "names"), strict=True)
     ]
 

@@ -23,7 +23,7 @@ def test_an_arrow_bends_from_a_row_to_the_next(double: bool, leaving: bool) -> N
     found = make(wire(double))
     *strokes, head = [item for item in found.items if isinstance(item, Outline)]
     assert len(strokes) == 1 + double
-    (long, high), (x, y) = style.BENT, (90, 40) if leaving else (10, 40)
+    (long, high), (x, y) = style.BENT_ARROW, (90, 40) if leaving else (10, 40)
     tip = Point(x + long, y + high) if leaving else Point(x, y)
     start = Point(x, y) if leaving else Point(x - long, y - high)
     points = [curve.a for curve in head.path]
@@ -55,4 +55,4 @@ def test_a_bend_leaves_and_arrives_along_its_wire() -> None:
     assert out.path[0].a.y == out.path[0].b.y == 40
     assert into.path[0].c.y == 40
     assert into.path[0].b.y < 40 < out.path[0].c.y
-    assert Rectangle.of(out.path[0]).x0 == 90
+    assert Rectangle.from_points(out.path[0]).x0 == 90

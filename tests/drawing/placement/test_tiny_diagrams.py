@@ -36,7 +36,10 @@ def starts(term: Term) -> list[float]:
         (Id("x:4x4 y:4x4"), s.AXIS_GAP + s.DOUBLE),
         (Id("a:2") @ Block(Softmax("m:3"), "T"), s.ARRAY_GAP + TITLE),
         (Block(Softmax("m:3"), "T") @ Id("a:2"), s.ARRAY_GAP),
-        (Block(Softmax("m:3"), "T") @ Block(Softmax("n:3"), "U"), s.ARRAY_GAP + TITLE + s.BETWEEN),
+        (
+            Block(Softmax("m:3"), "T") @ Block(Softmax("n:3"), "U"),
+            s.ARRAY_GAP + TITLE + s.FENCE_GAP,
+        ),
         (Id("a:2") @ Block(Block(Softmax("m:3"), "T"), "U"), s.ARRAY_GAP + 2 * TITLE + s.PAD),
         (Block(Block(Softmax("m:3"), "T"), "U") @ Id("a:2"), s.ARRAY_GAP + s.PAD),
         (Id("a:2") @ Repeat((W,) * 3), s.ARRAY_GAP + s.BRACKET_ROOM),
@@ -145,14 +148,14 @@ def test_the_steps_of_a_block_share_the_room_that_its_title_needs(ops: int) -> N
 def test_brackets_stand_around_what_is_repeated_with_their_counts() -> None:
     drawing = ncd.draw(Repeat((W,) * 3))
     (fence,), (glyph,) = drawing.fences, drawing.glyphs
-    ink = Rectangle.around(glyph.ink)
+    ink = Rectangle.union(glyph.ink)
     x0, top, x1, bottom = fence.box
     assert (top, bottom) == near((ink.y0 - s.INK, ink.y1 + s.INK))
     inset = s.PAD + s.FENCE_EDGE
     left, right = (path[0] for path in fence.brackets)
     assert (left.a, left.d) == ((near(x0 + inset), near(top)), (near(x0 + inset), near(bottom)))
     assert (right.a, right.d) == ((near(x1 - inset), near(top)), (near(x1 - inset), near(bottom)))
-    assert (left.at(0.5).x, right.at(0.5).x) == near((x0 + s.BULGE, x1 - s.BULGE))
+    assert (left.point_at(0.5).x, right.point_at(0.5).x) == near((x0 + s.BULGE, x1 - s.BULGE))
     quarter = (bottom - top) / 4
     for bracket in (left, right):
         assert (bracket.b.y, bracket.c.y) == near((top + quarter, bottom - quarter))
@@ -173,7 +176,7 @@ def test_a_copy_leaves_its_wire_at_a_dot() -> None:
     drawing = ncd.draw(Copy("m:3"))
     gap, step = s.ARRAY_GAP, s.DOT_INSET + bent(s.ARRAY_GAP)
     (glyph,) = drawing.glyphs
-    assert glyph.ink == (Rectangle.at((M + s.DOT_INSET, 0), s.DOT),)
+    assert glyph.ink == (Rectangle.from_center((M + s.DOT_INSET, 0), s.DOT),)
     source, one, two = (w.path for w in drawing.wires)
     assert source[-1].d == near((M + step, 0)) and one[0].a == near((M + step, 0))
     assert two[0].a == near((M + s.DOT_INSET, 0)) and two[0].d == near((M + step, gap))
@@ -185,7 +188,7 @@ def test_a_sum_joins_at_a_dot_under_its_sign() -> None:
     step = bent(s.ARRAY_GAP) + s.DOT_INSET
     dot = M + step - s.DOT_INSET
     (glyph,) = drawing.glyphs
-    assert glyph.ink[0] == near(Rectangle.at((dot, 0), s.DOT))
+    assert glyph.ink[0] == near(Rectangle.from_center((dot, 0), s.DOT))
     assert (glyph.ink[1].x0 + glyph.ink[1].x1) / 2 == near(dot)
     assert glyph.items[1].at.y == near(-s.PLUS_LIFT)
     lower = drawing.wires[1].path
@@ -261,7 +264,7 @@ def test_the_panel_around_everything_holds_its_columns() -> None:
     (panel,) = drawing.fences
     over, under = s.BAND_HIGH
     title = s.LEADING + s.TITLE_ROOM[0]
-    bands = Rectangle.around([extra.box for extra in drawing.extras if extra.kind == "band"])
+    bands = Rectangle.union([extra.box for extra in drawing.extras if extra.kind == "band"])
     assert panel.box.y1 == near(s.AXIS_GAP + under + s.BAND_PANEL)
     assert panel.box.y0 == near(-over - s.BAND_PANEL - title)
     assert panel.box.x0 < bands.x0 and bands.x1 < panel.box.x1

@@ -30,8 +30,8 @@ GAP = style.AXIS_GAP
         (Id("a:3 b:4") >> Group("a b -> g"), [("v0.0", "v1.0", 0, rows.MARK)]),
         # after a contraction wires may come down
         (Einsum("a:2 b:3, b c:4 -> a c"),
-         [("v0.0", "v2.0", 0, rows.LOWERED), ("v1.1", "v2.1", 0, rows.LOWERED)]),
-        (Einsum("a:2, a:2 ->"), [("v1.0", "v2.-1", 0, rows.LOWERED)]),
+         [("v0.0", "v2.0", 0, rows.LOWERED_COST), ("v1.1", "v2.1", 0, rows.LOWERED_COST)]),
+        (Einsum("a:2, a:2 ->"), [("v1.0", "v2.-1", 0, rows.LOWERED_COST)]),
         # copies and what joins pull a little
         (Copy("m:3"), [("v0.0", "v1.0", 0, rows.THROUGH), ("v0.0", "v2.0", 0, rows.COPY)]),
         (Id("m:3, m:3") >> Add(),

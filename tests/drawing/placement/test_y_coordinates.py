@@ -97,8 +97,8 @@ def test_a_very_large_program_is_not_solved_but_keeps_its_gaps(monkeypatch):
     count, bends, gaps = problem(3)
     everything = (*bends, *gaps)
     levels.cache_clear()
-    monkeypatch.setattr(y_coordinates, "MOST", len(everything) - 1)
-    monkeypatch.setattr(y_coordinates, "_solved", None)
+    monkeypatch.setattr(y_coordinates, "MAX_BENDS", len(everything) - 1)
+    monkeypatch.setattr(y_coordinates, "_solved_levels", None)
     found = levels(count, everything)
     over = {b: [found[a] + least for a, x, least, *_ in gaps if x == b] for b in range(count)}
     assert found == tuple(max([0.0, *over[n]]) for n in range(count))  # as high as they can be
@@ -148,7 +148,7 @@ def test_gaps_are_kept(name):
             ys = [here[wire] for wire in item.wires]
             assert ys == pytest.approx([ys[0] + offset for offset in item.offsets])
         for above, below in pairwise(stack):
-            assert here[below.wires[0]] - here[above.wires[-1]] >= below.above - 1e-6
+            assert here[below.wires[0]] - here[above.wires[-1]] >= below.min_gap - 1e-6
 
 
 @pytest.mark.few(30)
@@ -197,8 +197,8 @@ def test_a_copy_stays_near_what_it_is_copied_from():
     found, made = placed(layer), planned(layer)
     inside = next(f for f in reversed(made.frames) if f.title == "Feed-Forward")
     state = made.states[inside.first + 1]
-    skip = [found[inside.first + 1][port] for port in made.drawn(state[1])]
-    held = [found[inside.first + 1][port] for port in made.drawn(state[0])]
+    skip = [found[inside.first + 1][port] for port in made.array_wires(state[1])]
+    held = [found[inside.first + 1][port] for port in made.array_wires(state[0])]
     assert min(skip) - max(held) < 50
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from ncd.drawing.plan.memory_notes import _called
+from ncd.drawing.plan.memory_notes import _loaded_name
 
 
 @pytest.mark.parametrize(
@@ -29,8 +29,8 @@ from ncd.drawing.plan.memory_notes import _called
 def test_arrays_that_are_loaded_one_after_another_are_counted(
     numbers: Sequence[int], name: str
 ) -> None:
-    assert _called([("C", number, 5) for number in numbers]) == name
+    assert _loaded_name([("C", number, 5) for number in numbers]) == name
 
 
 def test_arrays_of_two_letters_have_no_common_name() -> None:
-    assert _called([("C", 1, 2), ("D", 2, 2)]) == ""
+    assert _loaded_name([("C", 1, 2), ("D", 2, 2)]) == ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ncd.findings.cures.candidate import Candidate
-from ncd.findings.cures.cure_search import joined
+from ncd.findings.cures.cure_search import combine_candidates
 from ncd.findings.reading.finding import Edit, edited
 
 TEXT = "a = f(10, 20)\nb = g(30)"
@@ -26,7 +26,9 @@ LONG = Edit(1, 6, 8, "1000")  # 10 → 1000, two letters longer
     ],
 )
 def test_a_second_edit_is_moved_to_its_place_before_the_first(first, second, text) -> None:
-    both = joined(Candidate((first,), 1.0, "number"), Candidate((second,), 0.5, "shape"))
+    both = combine_candidates(
+        Candidate((first,), 1.0, "number"), Candidate((second,), 0.5, "shape")
+    )
     assert (both and edited(TEXT, both.edits)) == text
     assert both is None or (both.cost, both.kind, both.changes) == (1.5, "number", "model")
 
@@ -44,5 +46,5 @@ def test_a_second_edit_is_moved_to_its_place_before_the_first(first, second, tex
 )
 def test_two_changes_change_what_either_does(first, second, both, cost) -> None:
     one = Candidate((LONG,), 3.0, "number", first)
-    found = joined(one, Candidate((Edit(2, 6, 8, "7"),), 2.0, "number", second))
+    found = combine_candidates(one, Candidate((Edit(2, 6, 8, "7"),), 2.0, "number", second))
     assert found is not None and found.changes == both and found.cost == pytest.approx(cost)

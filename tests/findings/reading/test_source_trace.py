@@ -45,7 +45,10 @@ def test_each_size_knows_the_numbers_that_it_is_made_of(tiny: SourceTrace) -> No
     assert names[0] >= {"hidden", "kernel_size", "padding"} - {"padding"}
     assert names[1] == {"hidden", ""}
     (hidden,) = (s for s in table.places if table.places[s].name == "hidden")
-    assert (table.at(got, {hidden: 20}), table.at(takes, {hidden: 20})) == (3920, 1960)
+    assert (table.value_after(got, {hidden: 20}), table.value_after(takes, {hidden: 20})) == (
+        3920,
+        1960,
+    )
 
 
 def test_the_last_test_before_the_failure_is_the_reason(tiny: SourceTrace) -> None:

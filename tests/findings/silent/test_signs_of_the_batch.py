@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from ncd.findings.silent.batch_mixing import _taken, _written
+from ncd.findings.silent.batch_mixing import _call_signs, _text_signs
 from ncd.findings.silent.source_text import SourceText
 
 
@@ -51,7 +51,7 @@ from ncd.findings.silent.source_text import SourceText
     ],
 )
 def test_a_line_says_which_axis_is_the_batch(text: str, signs: list[bool]) -> None:
-    assert [*_written(SourceText(text, ast.parse(text)))] == signs
+    assert [*_text_signs(SourceText(text, ast.parse(text)))] == signs
 
 
 ALL = slice(None)
@@ -77,4 +77,4 @@ ALL = slice(None)
     ],
 )
 def test_what_is_taken_of_an_axis_says_which_one_is_the_batch(name, index, signs) -> None:
-    assert [*_taken(name, index)] == signs
+    assert [*_call_signs(name, index)] == signs

@@ -22,7 +22,7 @@ def call(source: SourceText, name: str) -> ast.Call:
 
 
 def test_an_edit_may_reach_over_several_lines(source: SourceText) -> None:
-    edits = source.replaced(call(source, "f"), "z")
+    edits = source.node_edits(call(source, "f"), "z")
     assert edited(TEXT, edits).split("\n")[:4] == ["é = z", "", "", " + g(ö, k=1)"]
 
 
@@ -30,7 +30,7 @@ def test_places_are_counted_in_letters(source: SourceText) -> None:
     node = call(source, "g")
     assert (source.start(node), source.end(node)) == ((4, 4), (4, 13))
     assert source.letters(node) == "g(ö, k=1)"
-    assert edited(TEXT, source.around(node, "[", "]")).split("\n")[3] == ") + [g(ö, k=1)]"
+    assert edited(TEXT, source.wrapping_edits(node, "[", "]")).split("\n")[3] == ") + [g(ö, k=1)]"
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_what_stands_around_a_node(source: SourceText) -> None:
     assert isinstance(source.statement(node), ast.Return)
     assert source.function(call(source, "f")) is None and source.class_of(owner) is None
     assert source.statement(source.tree) is source.tree
-    assert [type(one).__name__ for one in source.above(node)] == [
+    assert [type(one).__name__ for one in source.enclosing_nodes(node)] == [
         "Return", "FunctionDef", "ClassDef", "Module"
     ]  # fmt: skip
 

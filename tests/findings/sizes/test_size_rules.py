@@ -41,10 +41,10 @@ from ncd.findings.sizes.size_search import (
     _input_words,
     _moves,
     _names,
-    _unpacked,
+    _unpacked_names,
     groups,
     input_axes,
-    moved,
+    resized_shapes,
 )
 
 # --- ranges ---------------------------------------------------------------------------------------
@@ -75,7 +75,7 @@ def test_a_rule_is_found_from_each_of_its_sizes(low: int, step: int, high: int) 
         (lambda n: n in (1, 4, 9), 1, SizeInterval(1, square=True)),
         (lambda n: n in (9, 16), 9, SizeInterval(9, 1, 9)),
         (lambda n: n in (9, 25), 9, SizeInterval(9, 16, 25)),
-        (lambda n: n in (1, 3), 3, SizeInterval(3, 1, 3, one=True)),
+        (lambda n: n in (1, 3), 3, SizeInterval(3, 1, 3, allows_one=True)),
         (lambda n: n == 1, 1, SizeInterval(1, 1, 1)),
         (lambda n: n == 2, 2, SizeInterval(2, 1, 2)),
         (lambda n: n in (2, 3), 3, SizeInterval(2, 1, 3)),
@@ -108,7 +108,10 @@ def test_a_single_size_that_fails_is_seen_where_the_text_names_it() -> None:
         (SizeInterval(1), ""),
         (SizeInterval(2), "must be at least 2"),
         (SizeInterval(1, 1, 1), "must be 1"),
-        (SizeInterval(2000, 1, 2000, one=True), "must be 2,000 (or 1, which torch broadcasts)"),
+        (
+            SizeInterval(2000, 1, 2000, allows_one=True),
+            "must be 2,000 (or 1, which torch broadcasts)",
+        ),
         (SizeInterval(1, 1, 1000), "must be at most 1,000"),
         (SizeInterval(2, 1, 3), "must be 2 to 3"),
         (SizeInterval(2, 2), "must be divisible by 2, from 2 up"),
@@ -207,9 +210,9 @@ def test_an_axis_moves_where_a_near_size_works(size: int, others: set[int], move
 
 def test_axes_of_inputs_are_set() -> None:
     a, b, c, d = axes_of(TWO, "a", "b", "c", "d")
-    assert moved(TWO, (a,), 9) == ((9, 8), (4, 8))
-    assert moved(TWO, (b, c), 9) == ((4, 9), (9, 8))
-    assert moved(TWO, (d,), 9) == ((4, 8), (4, 9))
+    assert resized_shapes(TWO, (a,), 9) == ((9, 8), (4, 8))
+    assert resized_shapes(TWO, (b, c), 9) == ((4, 9), (9, 8))
+    assert resized_shapes(TWO, (d,), 9) == ((4, 8), (4, 9))
     assert [a.is_batch, InputAxis(0, 0, 4, "batch").is_batch] == [False, True]
     assert not InputAxis(0, 1, 4, "batch").is_batch
     assert InputAxis(0, 0, 4, "batch", " of `x`").name == "batch of `x`"
@@ -246,9 +249,9 @@ class Net:
 
 
 def test_names_of_axes_where_shapes_are_unpacked() -> None:
-    names = _unpacked(Net(), ast.parse(SOURCE))
+    names = _unpacked_names(Net(), ast.parse(SOURCE))
     assert names == {("x", 3): ("`b`", "", "`d`"), ("mask", 2): ("`n`", "`m`")}
-    assert _unpacked(Net(), ast.parse("")) == {}
+    assert _unpacked_names(Net(), ast.parse("")) == {}
     assert _input_words(Net(), 1, ["mask"]) == ["x", "mask"]
     assert _input_words(Net(), 0, ["x"]) == ["x"]
 
@@ -370,7 +373,7 @@ class Numbers:
         rows = enumerate(values.items(), 1)
         self.parameters = [Parameter(Symbol(k), k, SourceNumber(i, 0, 0, n)) for i, (k, n) in rows]
 
-    def tied(self, symbol: Symbol) -> tuple[Symbol, ...]:
+    def tied_symbols(self, symbol: Symbol) -> tuple[Symbol, ...]:
         return (symbol,)
 
     def change(self, values: dict[Symbol, int]) -> tuple[dict[str, int]]:

@@ -74,7 +74,7 @@ def test_the_boundaries_are_those_of_torch(
         (lambda n: n % 16 == 0 and n <= 256, 224, (), SizeInterval(16, 16, 256)),
         (lambda n: n % 16 == 1, 17, (), SizeInterval(1, 16)),
         (lambda n: n <= 1000, 64, (1000,), SizeInterval(1, 1, 1000)),
-        (lambda n: n in (1, 64), 64, (), SizeInterval(64, 1, 64, one=True)),
+        (lambda n: n in (1, 64), 64, (), SizeInterval(64, 1, 64, allows_one=True)),
         (lambda n: n >= 32 or n == 1, 40, (), SizeInterval(32)),
         (lambda n: int(n**0.5) ** 2 == n, 16, (), SizeInterval(1, square=True)),
         (lambda n: n in (4, 5, 9), 5, (), SizeInterval(4, 1, 5)),

@@ -10,10 +10,10 @@ import pytest
 
 from ncd.errors import NCDError
 from ncd.read.configs import decoder_family as family
-from ncd.read.configs.config_fields import MOST, Fields, growth, magnitude, rotary
+from ncd.read.configs.config_fields import MAX_FIELD_VALUE, Fields, growth, magnitude, rotary
 from ncd.read.configs.config_reader import read_config
-from ncd.read.configs.decoder_configs import _dense, _notes, _turned, _value
-from ncd.read.configs.decoder_family import LOCAL, Of, When, layers
+from ncd.read.configs.decoder_configs import _dense, _notes, _rotary_feature_count, _value
+from ncd.read.configs.decoder_family import LOCAL, FieldChoice, FieldValue, layers
 from ncd.systems.language_models.decoder import DecoderLayer
 from ncd.systems.language_models.model_parts import Rotary
 
@@ -95,17 +95,17 @@ def test_a_familys_own_spelling(case: int) -> None:
 @pytest.mark.parametrize(
     ("values", "choice", "found"),
     [
-        ({"a": True}, When("a", "each"), "each"),
-        ({"a": 0}, When("a", "each"), ""),
-        ({}, When("a", "each"), ""),
+        ({"a": True}, FieldChoice("a", "each"), "each"),
+        ({"a": 0}, FieldChoice("a", "each"), ""),
+        ({}, FieldChoice("a", "each"), ""),
         ({"a": 7}, "plain", "plain"),
-        ({"a": True}, Of("a"), True),
-        ({}, Of("a"), False),
-        ({}, Of("a", True), True),
-        ({"a": 2}, Of("a", 1.0), 2.0),
-        ({}, Of("a", 3.0), 3.0),
-        ({"a": 0}, Of("a", 0.0), 0.0),
-        ({"a": [1]}, Of("a", 1, made=True), [1]),
+        ({"a": True}, FieldValue("a"), True),
+        ({}, FieldValue("a"), False),
+        ({}, FieldValue("a", True), True),
+        ({"a": 2}, FieldValue("a", 1.0), 2.0),
+        ({}, FieldValue("a", 3.0), 3.0),
+        ({"a": 0}, FieldValue("a", 0.0), 0.0),
+        ({"a": [1]}, FieldValue("a", 1, is_rewritten=True), [1]),
     ],
 )
 def test_a_choice_is_read_from_its_field(values: Any, choice: Any, found: Any) -> None:
@@ -114,12 +114,12 @@ def test_a_choice_is_read_from_its_field(values: Any, choice: Any, found: Any) -
 
 def test_a_number_that_has_to_be_above_zero() -> None:
     with pytest.raises(NCDError):
-        _value(Fields({"a": 0}), Of("a", 1.0))
+        _value(Fields({"a": 0}), FieldValue("a", 1.0))
 
 
 # --- layers ---------------------------------------------------------------------------------------
 
-NEAR, FAR = DecoderLayer(near=True), DecoderLayer()
+NEAR, FAR = DecoderLayer(has_window=True), DecoderLayer()
 
 
 @pytest.mark.parametrize(
@@ -143,13 +143,13 @@ NEAR, FAR = DecoderLayer(near=True), DecoderLayer()
         ({"sliding_window": 9, "use": True, "max_window_layers": 0}, {"windows": "use"}, 3, None,
          (NEAR,), 9),
         ({"sliding_window": 9}, {"windows": 2, "turns": "windows"}, 2, None,
-         (DecoderLayer(near=True), DecoderLayer(turned=False)), 9),
-        ({"no_rope_layers": [1, 0]}, {}, 4, None, (FAR, DecoderLayer(turned=False), FAR), 0),
+         (DecoderLayer(has_window=True), DecoderLayer(uses_rotary=False)), 9),
+        ({"no_rope_layers": [1, 0]}, {}, 4, None, (FAR, DecoderLayer(uses_rotary=False), FAR), 0),
         ({"experts in": [False, True]}, {}, 2, None, (DecoderLayer(experts=False), FAR), 0),
         ({"states in": [True, False]}, {}, 3, None,
          (DecoderLayer(state=True), FAR), 0),
-        ({}, {"bare": True}, 3, DecoderLayer(normed=False), (FAR,), 0),
-        ({}, {"bare": True}, 1, DecoderLayer(normed=False), (FAR,), 0),
+        ({}, {"bare": True}, 3, DecoderLayer(attention_norm=False), (FAR,), 0),
+        ({}, {"bare": True}, 1, DecoderLayer(attention_norm=False), (FAR,), 0),
     ],
 )  # fmt: skip
 def test_layers_of_a_round(
@@ -164,15 +164,15 @@ def test_layers_of_a_round(
 @pytest.mark.parametrize(
     ("values", "more", "found"),
     [
-        ({}, {}, Rotary.plain(10000)),
-        ({"rope_theta": 5e5}, {}, Rotary.plain(5e5)),
-        ({"rotary_emb_base": 500}, {}, Rotary.plain(500)),
-        ({}, {"base": 100}, Rotary.plain(100)),
-        ({"rope_parameters": {"rope_theta": 7.0}, "rope_theta": 9}, {}, Rotary.plain(7)),
+        ({}, {}, Rotary.from_base(10000)),
+        ({"rope_theta": 5e5}, {}, Rotary.from_base(5e5)),
+        ({"rotary_emb_base": 500}, {}, Rotary.from_base(500)),
+        ({}, {"base": 100}, Rotary.from_base(100)),
+        ({"rope_parameters": {"rope_theta": 7.0}, "rope_theta": 9}, {}, Rotary.from_base(7)),
         ({"rope_scaling": {"type": "linear", "factor": 4}}, {}, Rotary.interpolated(10000, 4)),
         ({"rope_scaling": {"rope_type": "default", "type": "linear", "factor": 4}}, {},
-         Rotary.plain(10000)),
-        ({"rope_scaling": {"type": "dynamic", "factor": 4}}, {}, Rotary.plain(10000)),
+         Rotary.from_base(10000)),
+        ({"rope_scaling": {"type": "dynamic", "factor": 4}}, {}, Rotary.from_base(10000)),
         ({"rope_scaling": {"type": "llama3", "factor": 8}}, {},
          Rotary.llama3(10000, 8, 1, 4, 8192)),
         ({"rope_scaling": {"type": "llama3", "factor": 8, "low_freq_factor": 2,
@@ -184,8 +184,8 @@ def test_layers_of_a_round(
                            "truncate": False, "attention_factor": 1.5}}, {},
          Rotary.yarn(10000, 4, 8192, 16, 2, 1.5, False)),
         ({"rope_parameters": {"full": {"rope_theta": 7.0}, "near": {"rope_theta": 8.0}}},
-         {"of": "near"}, Rotary.plain(8)),
-        ({"rope_parameters": {"rope_theta": 7.0}}, {"of": "near"}, Rotary.plain(7)),
+         {"of": "near"}, Rotary.from_base(8)),
+        ({"rope_parameters": {"rope_theta": 7.0}}, {"of": "near"}, Rotary.from_base(7)),
     ],
 )  # fmt: skip
 def test_angles_of_positions(values: Any, more: Any, found: Rotary) -> None:
@@ -231,9 +231,9 @@ def test_what_rotated_features_are_multiplied_by(values: Any, factor: float, fou
     ],
 )
 def test_how_many_features_turn(values: Any, choices: Any, found: int) -> None:
-    assert _turned(Fields(values), choices, 64) == found
+    assert _rotary_feature_count(Fields(values), choices, 64) == found
     with pytest.raises(NCDError, match=r"a share of 1\.5 of the features turns"):
-        _turned(Fields({"partial_rotary_factor": 1.5}), {}, 64)
+        _rotary_feature_count(Fields({"partial_rotary_factor": 1.5}), {}, 64)
 
 
 def test_what_is_left_out_is_said() -> None:
@@ -260,27 +260,27 @@ def refusal(read: Callable[[], object]) -> str:
 
 def test_the_first_field_with_a_value_counts() -> None:
     fields = Fields({"a": None, "b": 3, "c": 4})
-    assert (fields.get("a", "b", "c"), fields.get("a"), fields.seen) == (3, None, {"a", "b"})
+    assert (fields.get("a", "b", "c"), fields.get("a"), fields.read_names) == (3, None, {"a", "b"})
     assert (fields.name_of("a", "c"), fields.name_of("x", "y")) == ("c", "x")
-    assert fields.whole("a", default=7) == 7 and fields.whole("a", "b", default=7) == 3
+    assert fields.integer("a", default=7) == 7 and fields.integer("a", "b", default=7) == 3
 
 
 @pytest.mark.parametrize("value", [0, -1, 11, True, 1.0, "3", []])
 def test_a_field_that_is_no_whole_number_is_refused(value: Any) -> None:
     for read in (
-        lambda: Fields({"a": value}).whole("a", most=10),
-        lambda: Fields({"a": [1, value]}).wholes("a", (3, 4), most=10),
+        lambda: Fields({"a": value}).integer("a", most=10),
+        lambda: Fields({"a": [1, value]}).integers("a", (3, 4), most=10),
     ):
         assert "whole number" in refusal(read)
 
 
 def test_the_least_and_the_largest_values_are_read() -> None:
     for value in (1, 10):
-        assert Fields({"a": value}).whole("a", most=10) == value
-        assert Fields({"a": [1, value]}).wholes("a", (3, 4), most=10) == [1, value]
-    assert Fields({}).wholes("a", (3, 4)) == [3, 4]
-    assert Fields({"a": MOST}).whole("a") == MOST
-    assert "2 whole numbers" in refusal(lambda: Fields({"a": [1]}).wholes("a", (3, 4)))
+        assert Fields({"a": value}).integer("a", most=10) == value
+        assert Fields({"a": [1, value]}).integers("a", (3, 4), most=10) == [1, value]
+    assert Fields({}).integers("a", (3, 4)) == [3, 4]
+    assert Fields({"a": MAX_FIELD_VALUE}).integer("a") == MAX_FIELD_VALUE
+    assert "2 whole numbers" in refusal(lambda: Fields({"a": [1]}).integers("a", (3, 4)))
     for number in (1e-30, 0.5, 3, 1e30):
         assert Fields({"a": number}).number("a", default=1) == number
     for odd in (0, -1, 1e31, float("inf"), float("nan"), True, "2"):
@@ -296,12 +296,17 @@ def test_the_least_and_the_largest_values_are_read() -> None:
 
 def test_fields_that_have_to_meet() -> None:
     fields = Fields({"a": 3, "n": None})
-    fields.same("a", 3)
-    fields.same("n", 9)
-    fields.fixed("a", 3)
-    fields.fixed("n", 3)
-    assert refusal(lambda: fields.same("a", 4)) == ('a is 3, but another field says 4. Try "a": 4.')
-    assert refusal(lambda: fields.fixed("a", 4)) == 'a is 3, but only 4 is read here. Try "a": 4.'
+    fields.check_consistent("a", 3)
+    fields.check_consistent("n", 9)
+    fields.check_supported("a", 3)
+    fields.check_supported("n", 3)
+    assert refusal(lambda: fields.check_consistent("a", 4)) == (
+        'a is 3, but another field says 4. Try "a": 4.'
+    )
+    assert (
+        refusal(lambda: fields.check_supported("a", 4))
+        == 'a is 3, but only 4 is read here. Try "a": 4.'
+    )
     assert [fields.heads(64, 4), fields.heads(64, 5, "a"), fields.groups(6, "a")] == [16, 3, (3, 2)]
     assert fields.groups(6, "n") == (6, 1)
     assert "60 features" in refusal(lambda: fields.heads(64, 6))

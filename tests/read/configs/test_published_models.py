@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 import ncd
-from ncd.read.configs.config_fields import SHORT
+from ncd.read.configs.config_fields import OPENING_POSITIONS
 from ncd.read.configs.config_reader import read_config
 from ncd.read.configs.encoder_configs import ENCODERS
 from tests.read.configs.transformers_models import CONFIGS, our_weights, published, weights_of
@@ -41,7 +41,7 @@ def test_outputs_and_gradients_are_those_of_the_published_code(name: str) -> Non
 
 def _short(sizes: Mapping[str, int]) -> dict[str, int]:
     """Returns the sizes with texts of T words."""
-    return {key: T if n == SHORT and key in "st" else n for key, n in sizes.items()}
+    return {key: T if n == OPENING_POSITIONS and key in "st" else n for key, n in sizes.items()}
 
 
 def _gradients(model: nn.Module) -> float:

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from ncd.notation.term_reader import TextError
-from ncd.read.python_source.model_choice import WIDE, changed_sizes
+from ncd.read.python_source.model_choice import MIN_CHANNELS, changed_sizes
 from ncd.read.python_source.other_files import _shape
 from ncd.read.python_source.source_operators import is_placeholder
 from ncd.read.python_source.source_reader import read_source
@@ -142,8 +142,12 @@ def test_what_nothing_tells_is_a_blank_of_the_last_line(
     [
         ({"dim": 3}, "unset", {"heads": 4}),
         ({"depth": 2, "dim": 3, "channels": 3}, "several", {"depth": (2,) * 4}),
-        ({"depth": 2, "channels": 3, "dim": 3}, "wide", {"channels": WIDE}),
-        ({"in_channels": WIDE - 1, "out_channels": WIDE}, "wide", {"in_channels": WIDE}),
+        ({"depth": 2, "channels": 3, "dim": 3}, "wide", {"channels": MIN_CHANNELS}),
+        (
+            {"in_channels": MIN_CHANNELS - 1, "out_channels": MIN_CHANNELS},
+            "wide",
+            {"in_channels": MIN_CHANNELS},
+        ),
         ({"depth": 2, "channels": 3}, "", {}),
     ],
 )

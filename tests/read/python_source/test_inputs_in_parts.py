@@ -12,12 +12,12 @@ from ncd.notation.term_reader import TextError
 from ncd.read.python_source.source_reader import read_source
 from ncd.read.python_source.structured_inputs import (
     KEYS,
-    MOST,
+    MAX_ATTRIBUTES,
     attributes_of,
     by_name,
-    keyed,
+    dictionary_input,
     lists,
-    tupled,
+    tuple_input,
 )
 
 NET = """class Net(nn.Module):
@@ -139,7 +139,7 @@ def sums(count: int, key: str = "{}") -> str:
     ],
 )
 def test_an_input_that_is_taken_apart_is_a_tuple(body: str, count: int) -> None:
-    guess = tupled(forward(body), "x", "1x8")
+    guess = tuple_input(forward(body), "x", "1x8")
     assert (guess is not None) == bool(count)
     if guess is not None:
         assert [x.shape for x in guess.inputs[0]] == [(1, 8)] * count
@@ -163,7 +163,7 @@ def test_an_input_that_is_taken_apart_is_a_tuple(body: str, count: int) -> None:
 )
 def test_an_input_that_is_read_by_keys_is_a_dictionary(body: str, shapes: dict[str, str]) -> None:
     settings = {"low_channels": 3, "none_channels": 0, "word_channels": "8"}
-    guess = keyed(forward(body), "x", "1x8", settings, {"x.own": "5x6"})
+    guess = dictionary_input(forward(body), "x", "1x8", settings, {"x.own": "5x6"})
     assert (guess is not None) == bool(shapes)
     if guess is not None:
         found = {key: "x".join(map(str, each.shape)) for key, each in guess.inputs[0].items()}
@@ -197,7 +197,7 @@ def test_maps_of_several_widths_are_a_list_of_halving_sides(names, settings, sha
 
 
 @pytest.mark.parametrize(
-    ("count", "read"), [(0, False), (1, True), (MOST, True), (MOST + 1, False)]
+    ("count", "read"), [(0, False), (1, True), (MAX_ATTRIBUTES, True), (MAX_ATTRIBUTES + 1, False)]
 )
 def test_an_object_has_so_many_attributes_and_its_main_array_first(count: int, read: bool) -> None:
     names = ["edge_index", *(f"a{n}" for n in range(count - 1))][:count]

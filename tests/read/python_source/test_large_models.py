@@ -64,7 +64,7 @@ class Block(nn.Module):
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draws 100 calls of torch at most."""
-    monkeypatch.setattr(folding, "MOST", 100)
+    monkeypatch.setattr(folding, "MAX_DRAWN_CALLS", 100)
 
 
 def _ops(term: Term) -> list[Op]:

@@ -9,7 +9,7 @@ import torch
 
 from ncd.notation.term_reader import TextError
 from ncd.read.python_source import source_reader
-from ncd.read.python_source.source_operators import format_text, formatted, percent, value_text
+from ncd.read.python_source.source_operators import f_string_text, format_text, percent, value_text
 
 VALUES = (
     True, 3, -2.5, "a'b", None, torch.Size([2, 3]), torch.float16, (), (1,), (1, "a"), [], [1, "a"],
@@ -70,7 +70,7 @@ def test_percent_gives_what_it_gives_in_python(text: str, values: Any) -> None:
 )
 def test_a_field_of_an_f_string_gives_what_it_gives_in_python(value, spec, exact) -> None:
     said = format(repr(value) if exact else value, spec)
-    assert formatted(source_reader.new_machine(), value, spec, exact) == said
+    assert f_string_text(source_reader.new_machine(), value, spec, exact) == said
 
 
 @pytest.mark.parametrize("text", ["{.a}", "{0[1]}", "{", "}", "{:>100}", "{:{}}"])
@@ -87,4 +87,4 @@ def test_percents_that_are_too_wide_or_by_name_are_refused(text: str) -> None:
 
 def test_a_list_cannot_be_written_to_a_width() -> None:
     with pytest.raises(TextError):
-        formatted(source_reader.new_machine(), [1], ">4")
+        f_string_text(source_reader.new_machine(), [1], ">4")

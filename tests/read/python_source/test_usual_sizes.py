@@ -10,7 +10,7 @@ import pytest
 from ncd.read.python_source import source_reader
 from ncd.read.python_source.interpreter import ClassValue, Scope, SourceFunction
 from ncd.read.python_source.model_choice import changed_sizes, first_step
-from ncd.read.python_source.usual_sizes import UNKNOWN, size_of, usual, written
+from ncd.read.python_source.usual_sizes import NO_USUAL_VALUE, call_text, size_of, usual_value
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from ncd.read.python_source.usual_sizes import UNKNOWN, size_of, usual, written
         ("learnable_pos", False),
         ("decoder_eps", 1e-5),
         ("bos_idx", 0),
-        ("mask_ids", UNKNOWN),
+        ("mask_ids", NO_USUAL_VALUE),
         ("num_res_blocks", 2),
         ("decoder_layers", 2),
         ("cross_heads", 4),
@@ -42,15 +42,15 @@ from ncd.read.python_source.usual_sizes import UNKNOWN, size_of, usual, written
         ("depths", (2, 2, 2, 2)),
         ("device", "cpu"),
         ("model_type", None),
-        ("anything", UNKNOWN),
+        ("anything", NO_USUAL_VALUE),
     ],
 )
 def test_a_name_has_a_usual_value(name: str, value: Any) -> None:
-    assert usual(name) == value and type(usual(name)) is type(value)
+    assert usual_value(name) == value and type(usual_value(name)) is type(value)
 
 
 def test_a_call_is_written_with_plain_values() -> None:
-    assert written("Net", {"a": 1, "b": (2, 3), "c": [1], "d": None}) == (
+    assert call_text("Net", {"a": 1, "b": (2, 3), "c": [1], "d": None}) == (
         "Net(a=1, b=(2, 3), c=…, d=None)"
     )
 
@@ -78,8 +78,8 @@ class Net(nn.Module):
         ("k", 64),  # the larger one of channels that are made and features that are taken
         ("q", 64),  # through another class
         ("s", 2),  # turns of a loop
-        ("o", UNKNOWN),
-        ("unused", UNKNOWN),
+        ("o", NO_USUAL_VALUE),
+        ("unused", NO_USUAL_VALUE),
         ("num_heads", 4),  # its name says it
     ],
 )

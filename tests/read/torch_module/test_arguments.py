@@ -163,7 +163,10 @@ def test_huge_whole_numbers_are_taken_as_real_ones(most: int) -> None:
 
 def test_complex_numbers_are_compared_whole() -> None:
     one, i = torch.ones(2), torch.complex(torch.zeros(2), torch.ones(2))
-    assert comparison.apart(one + i, one + i) == 0 and comparison.apart(one + i, one) == 1
+    assert (
+        comparison.largest_difference(one + i, one + i) == 0
+        and comparison.largest_difference(one + i, one) == 1
+    )
 
 
 def test_rounding_that_a_layer_blows_up_is_no_difference() -> None:
@@ -172,7 +175,7 @@ def test_rounding_that_a_layer_blows_up_is_no_difference() -> None:
         return nn.functional.layer_norm(same, (2,), eps=1e-12)
 
     found = from_torch(Called(blown_up), drawn(5, 64))
-    assert found.difference > comparison.CLOSE and not found.notes
+    assert found.difference > comparison.TOLERANCE and not found.notes
     line = "nn.TransformerEncoderLayer(8, 2)(5, 2, 8)"  # whose weights are all equal
     assert not read_source(line).note
 

@@ -16,7 +16,7 @@ from ncd import from_torch
 from ncd.read.torch_calls.call_table import CALLS
 from ncd.read.torch_calls.import_recorder import ImportedValue
 from ncd.read.torch_module import comparison, graph_calls
-from ncd.read.torch_module.comparison import apart
+from ncd.read.torch_module.comparison import largest_difference
 from ncd.run.limits import Limits
 from tests.read.torch_module.test_kinds import A, Called, drawn
 
@@ -154,10 +154,12 @@ def test_a_module_that_is_large_is_not_run_at_once(monkeypatch: pytest.MonkeyPat
         Limits(10**9, 47): "it takes 48 FLOP, and the limit is 47",
         Limits(171, 10**9): "it takes 172 bytes, and the limit is 171",
     }.items():
-        monkeypatch.setattr(comparison, "SMALL", limits)
+        monkeypatch.setattr(comparison, "COMPARISON_LIMITS", limits)
         found = from_torch(layer, drawn(2, 4))
         assert found.notes == (f"It is not run beside torch at once: {note}.",) and not ran
-        monkeypatch.setattr(comparison, "SMALL", Limits(limits.bytes + 1, limits.flops + 1))
+        monkeypatch.setattr(
+            comparison, "COMPARISON_LIMITS", Limits(limits.bytes + 1, limits.flops + 1)
+        )
         assert "could not be run" in from_torch(layer, drawn(2, 4)).notes[0] and ran.pop()
 
 
@@ -197,7 +199,7 @@ def test_what_no_output_needs_is_not_run() -> None:
         return x + 1 if (x[:, None, None].expand(-1, 9, 9, -1) * 2) is not None else x
 
     found = from_torch(Called(wasteful), drawn(2, 4))
-    evaluated = comparison._Evaluated(found.exported)
+    evaluated = comparison._EvaluationRun(found.exported)
     names = {node.name for node in evaluated.needed}
     assert "mul" not in names and "add" in names
     assert torch.equal(evaluated.outputs()[0], drawn(2, 4) + 1)
@@ -205,12 +207,20 @@ def test_what_no_output_needs_is_not_run() -> None:
 
 def test_how_far_tensors_are_apart() -> None:
     one, inf, nan = torch.ones(2), torch.tensor([1.0, -torch.inf]), torch.tensor([1.0, torch.nan])
-    assert apart(one, one) == apart(inf, inf) == apart(nan, nan) == 0
-    assert apart(one, one * 3) == 2 and apart(torch.ones(0), torch.ones(0)) == 0
+    assert (
+        largest_difference(one, one)
+        == largest_difference(inf, inf)
+        == largest_difference(nan, nan)
+        == 0
+    )
+    assert (
+        largest_difference(one, one * 3) == 2
+        and largest_difference(torch.ones(0), torch.ones(0)) == 0
+    )
     for other in (inf, nan, -inf, one[:, None], one[0], one.long()):
-        assert apart(one, other) == torch.inf
-    assert apart(inf, -inf) == apart(inf, nan) == torch.inf
-    assert apart(torch.tensor([True, False]), torch.tensor([1, 0])) == 0
+        assert largest_difference(one, other) == torch.inf
+    assert largest_difference(inf, -inf) == largest_difference(inf, nan) == torch.inf
+    assert largest_difference(torch.tensor([True, False]), torch.tensor([1, 0])) == 0
 
 
 def test_the_difference_is_infinite_for_another_shape() -> None:

@@ -212,7 +212,7 @@ def test_a_parameter_is_a_learned_map_if_its_rows_are_whole(name: str) -> None:
 
 
 def test_a_long_row_of_places_is_no_list_of_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_recorder, "MOST", 8)
+    monkeypatch.setattr(import_recorder, "MAX_NUMBERS", 8)
     assert not from_torch(Called(lambda x: x + torch.arange(1.0, 9.0) ** 2), drawn(2, 8)).boxes
     assert not from_torch(Called(lambda x: x[torch.arange(9) % 9]), drawn(9, 2)).boxes
     with pytest.raises(ImportFailed, match="more than a million numbers"):

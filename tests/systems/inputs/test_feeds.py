@@ -145,7 +145,7 @@ def test_a_proofread_sentence_is_filled_with_full_stops_if_the_weights_fit() -> 
 )
 def test_symbols_are_as_many_as_are_read(text: str, wrong: str) -> None:
     found = parse("reversal", 3, 4, 0, text=text)
-    assert found.wrong == wrong
+    assert found.error_text == wrong
     assert len(found.numbers) == 3
     if not wrong:
         assert (found.numbers, found.length) == ((0, 1, 2), 3)

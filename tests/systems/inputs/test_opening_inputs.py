@@ -9,7 +9,7 @@ import ncd
 from ncd.systems.inputs import picture_inputs
 from ncd.systems.inputs.run_inputs import InputSpec, opening_inputs
 from ncd.systems.inputs.text_inputs import (
-    FILLED,
+    BLANK_SYMBOL,
     LONGEST_SEQUENCE,
     doubt,
     known_words,
@@ -27,7 +27,7 @@ def test_a_system_of_sequences_opens_with_the_sample_of_its_task(name: str) -> N
     feed = opening_inputs(entry, term, settings)
     read = parse(name, settings["t"], settings["v"], 0)
     assert (feed.words, feed.numbers) == ({term.dom[0][0].name: read.words}, read.numbers)
-    assert len(read.numbers) == settings["t"] and not read.wrong
+    assert len(read.numbers) == settings["t"] and not read.error_text
     (numbers,) = feed.tensors(term, 0, "cpu")
     assert numbers.tolist() == list(read.numbers)
     assert min(read.numbers) >= 0 and max(read.numbers) < settings["v"]
@@ -78,14 +78,14 @@ def test_a_typed_sequence_is_read_or_told_what_is_wrong(
     name, t, v, text, numbers, length, wrong
 ) -> None:
     found = parse(name, t, v, 0, text=text)
-    assert found.wrong == wrong
+    assert found.error_text == wrong
     assert len(found.numbers) == len(found.words) == t
     assert numbers is None or found.numbers == numbers
     if length is not None:
         assert found.length == length
-        assert found.words[length:] == (FILLED,) * (t - length)
+        assert found.words[length:] == (BLANK_SYMBOL,) * (t - length)
         assert found.numbers[length:] == (0,) * (t - length)
-        assert FILLED not in found.words[:length]
+        assert BLANK_SYMBOL not in found.words[:length]
 
 
 def test_another_turn_is_another_example() -> None:
@@ -94,9 +94,9 @@ def test_another_turn_is_another_example() -> None:
     assert len(turns | {first.numbers}) == 4
     assert parse("reversal", 8, 4, 1, turn="1").numbers not in turns
     wrong = parse("reversal", 8, 4, 0, turn="1", text="z")
-    assert wrong.wrong and wrong.numbers == parse("reversal", 8, 4, 0, turn="1").numbers
+    assert wrong.error_text and wrong.numbers == parse("reversal", 8, 4, 0, turn="1").numbers
     assert LONGEST_SEQUENCE == 20
-    assert f"“{'z' * 20}”" in parse("proofreader", 8, 78, 0, text="z" * 21).wrong
+    assert f"“{'z' * 20}”" in parse("proofreader", 8, 78, 0, text="z" * 21).error_text
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ from ncd.systems.inputs import picture_inputs
 from ncd.systems.inputs.picture_inputs import (
     DIGITS,
     DISTINCT,
-    KEPT,
     MADE_UP,
+    MAX_UPLOAD_SIDE,
     SCENES,
     SIX,
     UnreadableError,
@@ -33,7 +33,7 @@ def file(pixels: np.ndarray, kind: str = "png", **more: object) -> bytes:
 
 
 def test_pixels_are_colours_from_0_to_1_and_more_channels_repeat_them() -> None:
-    picture = picture_inputs.uploaded(file(HALVES))
+    picture = picture_inputs.read_upload(file(HALVES))
     seen = picture.pixels(5, 4, 8, 0)
     assert seen.shape == (5, 4, 8)
     assert seen[:, 0, 7].tolist() == pytest.approx([1, 128 / 255, 0, 1, 128 / 255])
@@ -45,7 +45,7 @@ def test_pixels_are_colours_from_0_to_1_and_more_channels_repeat_them() -> None:
 
 @pytest.mark.parametrize("light", [120, 140])
 def test_ink_on_paper_is_turned_light_on_dark_where_it_is_to_fit(light: int) -> None:
-    picture = picture_inputs.uploaded(file(np.full((4, 4, 3), light, np.uint8)))
+    picture = picture_inputs.read_upload(file(np.full((4, 4, 3), light, np.uint8)))
     shown = light / 255
     assert picture.pixels(1, 4, 4, 0)[0, 0, 0].item() == pytest.approx(shown)
     fitted = picture.pixels(1, 4, 4, 0, fit=True)[0, 0, 0].item()
@@ -53,30 +53,30 @@ def test_ink_on_paper_is_turned_light_on_dark_where_it_is_to_fit(light: int) -> 
 
 
 def test_an_upload_is_scaled_down_and_upright_and_white_behind() -> None:
-    wide = picture_inputs.uploaded(file(np.zeros((600, 1200, 3), np.uint8)))
+    wide = picture_inputs.read_upload(file(np.zeros((600, 1200, 3), np.uint8)))
     assert isinstance(wide.data, bytes)
-    assert Image.open(BytesIO(wide.data)).size == (KEPT, KEPT // 2)
+    assert Image.open(BytesIO(wide.data)).size == (MAX_UPLOAD_SIDE, MAX_UPLOAD_SIDE // 2)
     turned = Image.Exif()
     turned[0x0112] = 6
-    stood = picture_inputs.uploaded(file(HALVES, "jpeg", exif=turned))
+    stood = picture_inputs.read_upload(file(HALVES, "jpeg", exif=turned))
     assert isinstance(stood.data, bytes)
     assert Image.open(BytesIO(stood.data)).size == (4, 8)
     clear = np.zeros((4, 4, 4), np.uint8)
-    assert picture_inputs.uploaded(file(clear)).pixels(3, 4, 4, 0).min() == 1
+    assert picture_inputs.read_upload(file(clear)).pixels(3, 4, 4, 0).min() == 1
     deep = np.full((4, 4), 32768, np.uint16)
-    assert picture_inputs.uploaded(file(deep)).pixels(1, 4, 4, 0)[0, 0, 0].item() == pytest.approx(
-        0.5, abs=0.01
-    )
+    assert picture_inputs.read_upload(file(deep)).pixels(1, 4, 4, 0)[
+        0, 0, 0
+    ].item() == pytest.approx(0.5, abs=0.01)
 
 
 @pytest.mark.parametrize("size", [(1023, 1100), (2048, 2049), (3000, 2100)])
 def test_a_large_upload_is_reduced_in_bands_without_a_seam(size: tuple[int, int]) -> None:
     high, wide = size
     ramp = np.broadcast_to(np.linspace(0, 255, high)[:, None, None], (high, wide, 3))
-    found = picture_inputs.uploaded(file(ramp.astype(np.uint8)))
+    found = picture_inputs.read_upload(file(ramp.astype(np.uint8)))
     assert isinstance(found.data, bytes)
     shown = np.asarray(Image.open(BytesIO(found.data)))[:, 0, 0].astype(int)
-    assert max(Image.open(BytesIO(found.data)).size) == KEPT
+    assert max(Image.open(BytesIO(found.data)).size) == MAX_UPLOAD_SIDE
     assert (shown[0] <= 2, shown[-1] >= 253) == (True, True)
     assert (np.diff(shown) >= 0).all()
     assert np.diff(shown).max() <= 2
@@ -84,16 +84,16 @@ def test_a_large_upload_is_reduced_in_bands_without_a_seam(size: tuple[int, int]
 
 def test_the_limits_of_an_upload(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(picture_inputs, "MEGAPIXELS", 0.0001)
-    picture_inputs.uploaded(file(np.zeros((10, 10, 3), np.uint8)))
+    picture_inputs.read_upload(file(np.zeros((10, 10, 3), np.uint8)))
     with pytest.raises(UnreadableError, match="more than"):
-        picture_inputs.uploaded(file(np.zeros((10, 11, 3), np.uint8)))
+        picture_inputs.read_upload(file(np.zeros((10, 11, 3), np.uint8)))
     data = file(np.zeros((10, 10, 3), np.uint8))
     monkeypatch.setattr(picture_inputs, "MEGABYTES", len(data) / 10**6)
-    picture_inputs.uploaded(data)
+    picture_inputs.read_upload(data)
     with pytest.raises(UnreadableError, match="MB"):
-        picture_inputs.uploaded(data + b"\0")
+        picture_inputs.read_upload(data + b"\0")
     with pytest.raises(UnreadableError, match="no picture"):
-        picture_inputs.uploaded(b"nothing")
+        picture_inputs.read_upload(b"nothing")
 
 
 # --- strokes --------------------------------------------------------------------------------------

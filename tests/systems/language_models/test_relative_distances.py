@@ -51,7 +51,7 @@ def relative_buckets(distance: Tensor, causal: bool, count: int, far: int) -> Te
 @pytest.mark.parametrize(("buckets", "far"), [(32, 128), (8, 20)])
 def test_distances_of_t5_are_those_of_its_authors(buckets: int, far: int, causal: bool) -> None:
     t = 2 * far + 3
-    style = replace(t5.PLAIN, buckets=buckets, far=far)
+    style = replace(t5.PLAIN_STYLE, buckets=buckets, far=far)
     module = compile(Axes(x=t, y=t, z=buckets, h=1)(t5._bias("x", "y", style, causal)))
     (table,) = module.parameters()
     with torch.no_grad():

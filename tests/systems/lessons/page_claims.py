@@ -11,7 +11,7 @@ import torch
 from ncd.systems.images.convolution_stack import field_sizes, stack_of
 from ncd.systems.language_models.gemma import GEMMA_2
 from ncd.systems.training.sequence_data import PROOFREADER_WORDS
-from ncd.systems.training.trained_weights import noted, shipped
+from ncd.systems.training.trained_weights import read_note, shipped_file
 from ncd.systems.transformers.position_encoding import BASE
 from tests.systems.lessons.facts import Claim, Facts
 
@@ -33,8 +33,8 @@ def pairs(patches: int) -> int:
 
 def shipped_well(f: Facts) -> bool:
     """`tests/systems/training/test_shipped.py` scores these weights; here are their notes."""
-    file = shipped(f.entry, f.settings)
-    return file is not None and noted(file)["system"] == f.entry.name
+    file = shipped_file(f.entry, f.settings)
+    return file is not None and read_note(file)["system"] == f.entry.name
 
 
 def experts(f: Facts, *names: str) -> int:

@@ -9,7 +9,7 @@ import pytest
 
 import ncd
 from ncd.site.entry_page import file, prose
-from ncd.systems.lessons.lesson import written
+from ncd.systems.lessons.lesson import written_lessons
 from tests.systems.lessons.facts import COMPARES, Facts, sentences
 from tests.systems.lessons.lead_claims import COUNT, LEADS
 from tests.systems.lessons.lesson_claims import LESSONS
@@ -17,7 +17,7 @@ from tests.systems.lessons.page_claims import NO_NUMBER, NUMBER, PAGES
 
 SAID = [
     (name, view.query, sentence)
-    for name, lesson in written().items()
+    for name, lesson in written_lessons().items()
     for view in lesson.views
     for sentence in sentences(view.says)
 ]

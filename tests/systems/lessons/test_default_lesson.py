@@ -60,7 +60,7 @@ def test_after_the_question_what_has_most_that_op_is_lit(entry: Entry) -> None:
         ids = lit(circuit, query["select"])
         counts = {op.node: getattr(op, what) for op in cost.ops if op.label == label}
         assert max(counts[id] for id in ids if id in counts) == max(counts.values())
-        if shows.says == found.why:
+        if shows.says == found.explanation:
             assert len(ids) == 1
             most, whole, share = numbers(shows.says.partition(f"{label} has ")[2])[:3]
             assert most == sum(counts.values()) == total(cost, str(label), what)
@@ -99,7 +99,7 @@ def test_sentences_are_sentences(entry: Entry) -> None:
     for view in lesson_of(entry).views:
         settings, query = split(entry, view)
         found = question(entry, settings, query["ask"]) if "ask" in query else None
-        words = [found.text, found.why, *map(str, found.answers)] if found else []
+        words = [found.text, found.explanation, *map(str, found.answers)] if found else []
         for text in (view.says, *words):
             assert not re.search(r"\$|takes nothing|\d times\)|over just as|^1 of .* have ", text)
             assert "no product" not in text

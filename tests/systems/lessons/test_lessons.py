@@ -11,7 +11,7 @@ from ncd.errors import NCDError
 from ncd.language.torch_code import Arg
 from ncd.systems.catalogue import CATALOGUE
 from ncd.systems.lessons import lesson
-from ncd.systems.lessons.lesson import LETTERS, LINE, MOST, Lesson, LessonStep
+from ncd.systems.lessons.lesson import LETTERS, LINE, MAX_VIEWS, Lesson, LessonStep
 
 LESSON = Lesson(
     (LessonStep("unet", "c=16&panel=Cost", "Twice; 100% #sure? “é”"), LessonStep("lenet"))
@@ -60,13 +60,13 @@ def test_a_bad_file_is_told_what_is_wrong(text: str, said: str) -> None:
 
 
 def test_limits() -> None:
-    many = Lesson((LessonStep("unet"),) * (MOST + 1))
+    many = Lesson((LessonStep("unet"),) * (MAX_VIEWS + 1))
     with pytest.raises(NCDError, match="the lesson has 41 views"):
         Lesson.of_json(many.json(), CATALOGUE)
-    long = Lesson((LessonStep("unet", "", "ü" * LINE),) * MOST)  # six letters each in a link
+    long = Lesson((LessonStep("unet", "", "ü" * LINE),) * MAX_VIEWS)  # six letters each in a link
     with pytest.raises(NCDError, match=f"at most {LETTERS:,} are read"):
         Lesson.of_json(long.json(), CATALOGUE)
-    assert len(Lesson.of_link(str(many), CATALOGUE).views) == MOST
+    assert len(Lesson.of_link(str(many), CATALOGUE).views) == MAX_VIEWS
     assert Lesson.of_link("nothing;../x?h=1;;%ff#%ff", CATALOGUE).views == ()
 
 

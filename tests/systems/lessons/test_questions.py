@@ -40,7 +40,7 @@ def test_a_shape_is_asked_with_one_right_answer(entry: Entry) -> None:
         if found is None:  # such as a number, or one of several arrays that leave an op
             continue
         assert found.hides
-        array = circuit.values[found.about].array
+        array = circuit.values[found.subject_id].array
         same = [answer for answer in found.answers if parts(answer) == parts(array)]
         assert same == [found.answers[found.answer_index]]
         assert 2 <= len(found.answers) <= 4
@@ -53,7 +53,7 @@ def test_costs_are_those_of_the_changed_term() -> None:
         for change in ({"h": 8}, {"x": 44}, {"k": 8}, {"h": 8, "k": 8}):
             found = asked(MHA, f"{what}:{','.join(f'{n}={v}' for n, v in change.items())}")
             after = getattr(ncd.cost(MHA.build(**change)), what)
-            assert f"{before:,}" in found.text and f"{after:,}" in found.why
+            assert f"{before:,}" in found.text and f"{after:,}" in found.explanation
             words = {0.5: "half as many", 1.0: "just as many", 2.0: "twice as many"}.get(
                 after / before
             )

@@ -68,8 +68,8 @@ def test_a_question_has_these_answers(own: Entry, ask, answers, right, why) -> N
     found = question(own, own.settings({}), ask)
     assert found is not None
     assert {str(answer) for answer in found.answers} == answers
-    assert (str(found.answers[found.answer_index]), found.why) == (right, why)
-    assert found.about == ("" if ask.startswith("most") else ask.partition(":")[2])
+    assert (str(found.answers[found.answer_index]), found.explanation) == (right, why)
+    assert found.subject_id == ("" if ask.startswith("most") else ask.partition(":")[2])
     assert found.hides == ask.startswith("shape")
 
 
@@ -94,7 +94,10 @@ def test_what_becomes_of_a_cost(change: str, answers, right: str, then: int) -> 
     found = question(HEAD, HEAD.settings({}), change)
     assert found is not None
     assert list(found.answers) == answers  # from the fewest on
-    assert (found.answers[found.answer_index], found.why) == (right, f"There are {then} then.")
+    assert (found.answers[found.answer_index], found.explanation) == (
+        right,
+        f"There are {then} then.",
+    )
 
 
 def test_a_question_with_two_right_answers_or_one_answer_is_none() -> None:

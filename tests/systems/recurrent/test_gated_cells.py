@@ -8,7 +8,7 @@ from torch import nn
 from torch.func import functional_call
 
 import ncd
-from ncd.systems.recurrent.gated_cells import WATCHED, with_gates
+from ncd.systems.recurrent.gated_cells import WATCHED_ARRAYS, with_gates
 
 LAYERS = {"lstm": nn.LSTM, "gru": nn.GRU}
 SIZES = ({"t": 5, "m": 3, "h": 4}, {"t": 1, "m": 1, "h": 2}, {"t": 7, "m": 4, "h": 1})
@@ -42,7 +42,7 @@ def test_the_gates_are_those_of_the_same_run(name: str) -> None:
     module = ncd.compile(watched)
     module.load_state_dict(plain.state_dict())
     x = torch.randn(6, 3)
-    arrays = dict(zip(WATCHED[name], module(x), strict=True))
+    arrays = dict(zip(WATCHED_ARRAYS[name], module(x), strict=True))
     arrays = {key: array.detach() for key, array in arrays.items()}
     hidden = arrays["hidden state"]
     torch.testing.assert_close(hidden, plain(x))

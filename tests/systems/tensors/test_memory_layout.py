@@ -8,7 +8,7 @@ from torch import Tensor
 
 import ncd
 from ncd.app.panels.tensors import memory_order, patch_raster
-from ncd.app.panels.tensors.memory_order import ANSWER, exchanged, rows, wanted_order
+from ncd.app.panels.tensors.memory_order import ANSWER, rows, swapped_order, wanted_order
 from ncd.systems.tensors.memory_layout import (
     AXES,
     COLUMNS,
@@ -29,7 +29,7 @@ def test_the_table_of_the_notes() -> None:
     a = torch.arange(16).view(2, 2, 2, 2)
     assert a.permute(2, 0, 3, 1).reshape(4, 4).tolist() == NOTES
     order = ORDERS.index(ANSWER)
-    found = memory_order.of(scene("memory-order", order=order))
+    found = memory_order.memory_reading(scene("memory-order", order=order))
     assert [list(row) for row in rows(found.places, 4)] == NOTES
     assert [list(row) for row in wanted_order((2, 2, 2, 2))] == NOTES
 
@@ -47,7 +47,7 @@ def test_every_order_is_torchs(order: int) -> None:
     same(
         ncd.compile(ncd.catalogue["memory-order"].build(**knobs, order=order)), theirs, given(sizes)
     )
-    found = memory_order.of(scene("memory-order", **knobs, order=order))
+    found = memory_order.memory_reading(scene("memory-order", **knobs, order=order))
     line = torch.arange(24)
     assert found.places == tuple(theirs(line.view(sizes)).flatten().tolist())
     stride = dict(zip(AXES, found.strides[0], strict=True))
@@ -56,7 +56,7 @@ def test_every_order_is_torchs(order: int) -> None:
         assert tuple(index) == ORDERS[order]
         assert sum(i * stride[name] for name, i in index.items()) == place
     assert found.strides[1] == line.view(sizes).permute(places).stride()
-    assert found.copied == (theirs(line.view(sizes)).data_ptr() != line.data_ptr())
+    assert found.is_copy == (theirs(line.view(sizes)).data_ptr() != line.data_ptr())
 
 
 @pytest.mark.parametrize("sizes", [(2, 3, 1, 4), (3, 1, 2, 2)])
@@ -85,8 +85,8 @@ def test_patches_as_in_the_exercise() -> None:
 @pytest.mark.parametrize("n", [2, 4, 8])
 def test_which_patches_are_squares_of_the_picture(n: int) -> None:
     found = {cut: patch_raster.read(patches(cut, n=n), n) for cut in CUTS}
-    assert (found[RASTER].squares, found[RASTER].ordered) == (n * n, n * n)
-    assert (found[COLUMNS].squares, found[COLUMNS].ordered) == (n * n, n)
+    assert (found[RASTER].squares, found[RASTER].ordered_count) == (n * n, n * n)
+    assert (found[COLUMNS].squares, found[COLUMNS].ordered_count) == (n * n, n)
     assert found[STRIDED].squares == found[PLAIN].squares == 0
 
 
@@ -95,6 +95,6 @@ def test_one_axis_at_another_place_changes_with_it() -> None:
     for order in ORDERS:
         now = tuple(AXES)
         for place, name in enumerate(order[:3]):
-            now = exchanged(now, place, name)
+            now = swapped_order(now, place, name)
             assert now in ORDERS
         assert now == order

@@ -10,7 +10,7 @@ from torch import nn
 
 from ncd.errors import MismatchError, ParseError, UnknownNameError
 from ncd.systems.training.tasks import TASKS
-from ncd.systems.training.trained_weights import read_weights, written
+from ncd.systems.training.trained_weights import read_weights, write_weights
 from ncd.systems.training.training_loop import TaskTraining, TrainingLoop
 
 SMALL = {"x": 8, "n": 32}
@@ -63,7 +63,7 @@ def test_where_images_are_normalised_together_a_step_has_several_runs():
     assert now.loss == pytest.approx(expected.item(), rel=1e-6)
     for mine, its in zip(fit.module.buffers(), twin.module.buffers(), strict=True):
         assert torch.equal(mine, its)  # the test has moved no average
-    assert [*again] and written(again.module, {}) == written(fit.module, {})
+    assert [*again] and write_weights(again.module, {}) == write_weights(fit.module, {})
     unseen, right = fit.data.unseen[:295].split(5), fit.data.answers[:295]
     answers = torch.cat([fit.module(x).argmax(1) for x in unseen])
     assert now.score == pytest.approx(float((answers == right).float().mean()))
@@ -91,7 +91,7 @@ def test_weights_come_back():
     list(fit)
     other = TaskTraining("image-recogniser", SMALL, seed=1)
     assert other.score() != fit.score()
-    read_weights(other.module, written(fit.module, {}))
+    read_weights(other.module, write_weights(fit.module, {}))
     images = fit.data.unseen
     assert torch.equal(fit.module(images), other.module(images))
 
@@ -100,7 +100,7 @@ def test_the_weights_of_another_module_are_refused_and_change_nothing():
     module = nn.Linear(2, 3)
     before = module.weight.clone()
     with pytest.raises(MismatchError) as error:
-        read_weights(module, written(nn.Linear(2, 4), {}))
+        read_weights(module, write_weights(nn.Linear(2, 4), {}))
     assert str(error.value) == (
         "'bias': the module has (3,), the file (4,). Try weights that were trained at these knobs."
     )

@@ -7,7 +7,7 @@ import torch
 from torch.nn import functional as F
 
 from ncd.systems.training.tasks import evidence_loss
-from ncd.systems.training.trained_weights import OWN, proofreading
+from ncd.systems.training.trained_weights import PROOFREADER_SIZES, proofreading
 
 
 def test_a_picture_costs_its_pixels_and_the_distance_of_its_point() -> None:
@@ -23,7 +23,7 @@ def test_a_picture_costs_its_pixels_and_the_distance_of_its_point() -> None:
 
 
 def test_heads_beyond_those_that_learned_are_said_to_be_random() -> None:
-    own = OWN["h"]
+    own = PROOFREADER_SIZES["h"]
     assert "random" not in proofreading(own, 7).summary
     assert "random" not in proofreading(1, 7).summary
     more = f"; head {own} and later ones are random, from seed 7"

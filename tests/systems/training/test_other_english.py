@@ -15,7 +15,7 @@ from ncd.systems.training.sequence_data import (
     MEN,
     NOT_ASKED,
     NUMBER,
-    OTHER,
+    PAIRED_WORDS,
     PLACES,
     PLURAL,
     PREPOSITIONS,
@@ -40,7 +40,7 @@ def same(text: str) -> Line:
 
 def either(draw: st.DrawFn, right: str) -> tuple[str, set[str]]:
     """A word in its right form or the other one."""
-    return draw(pick((right, OTHER[right]))), {right}
+    return draw(pick((right, PAIRED_WORDS[right]))), {right}
 
 
 @st.composite

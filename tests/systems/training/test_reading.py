@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 import ncd
-from ncd.installation import bundled
+from ncd.installation import package_path
 from ncd.systems.training.head_analysis import HeadReport, kinds, shares, skill, with_heads_off
 from ncd.systems.training.sequence_data import SEQUENCES
 from ncd.systems.training.tasks import data, task
@@ -53,7 +53,7 @@ class Shipped:
         entry = ncd.catalogue[name]
         self.task = task(name)
         self.module = ncd.compile(entry.build())
-        read_weights(self.module, bundled(f"assets/weights/{name}.safetensors").read_bytes())
+        read_weights(self.module, package_path(f"assets/weights/{name}.safetensors").read_bytes())
         given = data(self.task, entry.settings({}), seed=1)
         self.tokens, self.answers = given.unseen[:TRIED], given.answers[:TRIED]
 
@@ -84,7 +84,7 @@ def test_heads_look_where_they_are_said_to_and_without_any_it_is_worse(
     for head, what, share in zip(heads, does, least, strict=True):
         if what is not None:
             assert found.does(head)[0] == what and found.does(head)[1] > share
-        assert found.without[head] < found.full_score - 0.05
+        assert found.scores_without_head[head] < found.full_score - 0.05
 
 
 def test_an_induction_head_is_nothing_without_the_one_before() -> None:
@@ -95,4 +95,10 @@ def test_an_induction_head_is_nothing_without_the_one_before() -> None:
     less = with_heads_off(whole, own.module, own.task, own.tokens, own.answers, [first])
     assert whole.attention_shares[second]["after the same token"] > 0.9
     assert less.attention_shares[second]["after the same token"] < 0.3
-    assert less.current_score == whole.without[first] < 0.5 < less.full_score == whole.full_score
+    assert (
+        less.current_score
+        == whole.scores_without_head[first]
+        < 0.5
+        < less.full_score
+        == whole.full_score
+    )

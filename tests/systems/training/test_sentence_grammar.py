@@ -25,12 +25,12 @@ from ncd.systems.training.sequence_data import (
 )
 from ncd.systems.training.trained_weights import (
     LONGEST,
-    OWN,
+    PROOFREADER_SIZES,
     attention_weights,
     fits,
     read_weights,
     roles,
-    shipped,
+    shipped_file,
     word_vectors,
 )
 
@@ -149,7 +149,7 @@ def test_a_line_too_short_for_any_sentence_is_full_stops() -> None:
 def test_multi_head_attention_has_the_maps_of_the_proofreader(h: int) -> None:
     """Its first heads are those that were trained."""
     entry = ncd.catalogue["proofreader"]
-    reader = read_weights(ncd.compile(entry.build()), shipped(entry, entry.settings({})))
+    reader = read_weights(ncd.compile(entry.build()), shipped_file(entry, entry.settings({})))
     tokens, maps = lines(1)[0], {}
     run(reader, tokens, maps=maps)
     term = ncd.catalogue["multi-head-attention"].build(h=h, y=LONGEST, x=LONGEST)
@@ -164,7 +164,7 @@ def test_multi_head_attention_has_the_maps_of_the_proofreader(h: int) -> None:
 
 def test_the_output_is_what_the_proofreader_adds_to_its_words() -> None:
     entry = ncd.catalogue["proofreader"]
-    reader = read_weights(ncd.compile(entry.build()), shipped(entry, entry.settings({})))
+    reader = read_weights(ncd.compile(entry.build()), shipped_file(entry, entry.settings({})))
     tokens = lines(1)[0]
     rows = word_vectors([PROOFREADER_WORDS[i] for i in tokens])
     term = ncd.catalogue["multi-head-attention"].build(y=LONGEST, x=LONGEST)
@@ -185,7 +185,7 @@ def test_an_unknown_word_is_the_mean_of_all() -> None:
 
 
 def test_the_weights_fit_their_own_sizes() -> None:
-    own = {"h": 4, "k": OWN["k"], "m": OWN["m"], "y": LONGEST, "x": 1}
+    own = {"h": 4, "k": PROOFREADER_SIZES["k"], "m": PROOFREADER_SIZES["m"], "y": LONGEST, "x": 1}
     assert fits(own) and fits({**own, "h": 16})
     for name, other in (("k", 8), ("m", 64), ("y", LONGEST + 1), ("x", LONGEST + 1)):
         assert not fits({**own, name: other})

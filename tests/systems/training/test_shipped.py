@@ -7,13 +7,13 @@ import torch
 
 import ncd
 from ncd.__main__ import main
-from ncd.installation import bundled
+from ncd.installation import package_path
 from ncd.systems.training import sequence_data
 from ncd.systems.training.head_analysis import run
 from ncd.systems.training.sequence_data import SEQUENCES, share
 from ncd.systems.training.tasks import TASKS, data, task
-from ncd.systems.training.trained_weights import noted, read_weights, shipped
-from ncd.systems.training.training_loop import TaskTraining, answered
+from ncd.systems.training.trained_weights import read_note, read_weights, shipped_file
+from ncd.systems.training.training_loop import TaskTraining, answer_unseen
 
 
 @pytest.fixture(autouse=True)
@@ -38,9 +38,9 @@ LEARNED = {
 def test_what_ships_answers_right_and_looks_at_the_right_cell(name):
     entry, own = ncd.catalogue[name], task(name)
     settings = entry.settings({})
-    file = shipped(entry, settings)
+    file = shipped_file(entry, settings)
     assert file is not None and len(file) < 250_000
-    assert noted(file) == {
+    assert read_note(file) == {
         "system": name,
         "seed": "3" if name == "proofreader" else "0",
         "steps": str(own.steps),
@@ -72,11 +72,11 @@ def test_what_ships_for_pictures_does_well_on_unseen_ones(name):
     entry, own = ncd.catalogue[name], task(name)
     settings = entry.settings({})
     least, bytes = SCORES[name]
-    file = shipped(entry, settings)
+    file = shipped_file(entry, settings)
     assert file is not None and len(file) < bytes
-    assert noted(file) == {"system": name, "seed": "0", "steps": str(own.steps)}
+    assert read_note(file) == {"system": name, "seed": "0", "steps": str(own.steps)}
     module = read_weights(ncd.compile(entry.build()), file).eval()
-    found, right = answered(own, settings, module, data(own, settings, seed=0), count=64)
+    found, right = answer_unseen(own, settings, module, data(own, settings, seed=0), count=64)
     assert own.score(found, right) >= least
 
 
@@ -87,18 +87,18 @@ def test_a_resnet_reads_as_its_page_says(b, evaluation, share):
     """With the statistics of as many as it learned from, of fewer, or torch's averages."""
     entry, own = ncd.catalogue["identity-resnet"], task("identity-resnet")
     settings = entry.settings({"b": b})
-    file = shipped(entry, settings)
-    assert file == shipped(entry, entry.settings({})) and len(file) < 500_000
-    assert noted(file) == {"system": "identity-resnet", "seed": "0", "steps": str(own.steps)}
+    file = shipped_file(entry, settings)
+    assert file == shipped_file(entry, entry.settings({})) and len(file) < 500_000
+    assert read_note(file) == {"system": "identity-resnet", "seed": "0", "steps": str(own.steps)}
     module = read_weights(ncd.compile(entry.build(**settings)), file).train(not evaluation)
-    found, right = answered(own, settings, module, data(own, settings, seed=0))
+    found, right = answer_unseen(own, settings, module, data(own, settings, seed=0))
     assert len(right) == 299 // b * b and own.score(found, right) == pytest.approx(share, abs=0.01)
 
 
 def test_one_layer_that_was_trained_alike_stalls():
     entry = ncd.catalogue["induction"]
     settings = entry.settings({"n": 1})
-    module = read_weights(ncd.compile(entry.build(n=1)), shipped(entry, settings))
+    module = read_weights(ncd.compile(entry.build(n=1)), shipped_file(entry, settings))
     found = data(task("induction"), settings, seed=0)
     with torch.no_grad():
         assert task("induction").score(module(found.unseen), found.answers) < 0.4
@@ -113,12 +113,12 @@ def test_words_of_one_length_are_learned_by_one_layer(monkeypatch):
 
 def test_other_sizes_have_none():
     entry = ncd.catalogue["recall"]
-    assert shipped(entry, entry.settings({})) is not None
+    assert shipped_file(entry, entry.settings({})) is not None
     for other in ({"n": 1}, {"t": 23}, {"k": 16}, {"v": 14}, {"h": 2}):
-        assert shipped(entry, entry.settings(other)) is None
+        assert shipped_file(entry, entry.settings(other)) is None
     resnet = ncd.catalogue["identity-resnet"]
-    assert shipped(resnet, resnet.settings({"b": 2, "N": 2})) is None
-    files = bundled("assets/weights").iterdir()
+    assert shipped_file(resnet, resnet.settings({"b": 2, "N": 2})) is None
+    files = package_path("assets/weights").iterdir()
     assert all(f"{path.stem}-".startswith(tuple(f"{name}-" for name in TASKS)) for path in files)
 
 

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from torch import nn
 
 import ncd
-from ncd.systems.training.trained_weights import noted, read_weights, written
+from ncd.systems.training.trained_weights import read_note, read_weights, write_weights
 from tests.support.sampling import count
 
-WHOLE = written(nn.Linear(2, 3), {"seed": "0"})
+WHOLE = write_weights(nn.Linear(2, 3), {"seed": "0"})
 
 
 def headed(header: bytes) -> bytes:
@@ -40,17 +40,17 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_what_is_no_file_of_weights_says_so(name: str) -> None:
-    for read in (noted, lambda data: read_weights(nn.Linear(2, 3), data)):
+    for read in (read_note, lambda data: read_weights(nn.Linear(2, 3), data)):
         with pytest.raises(ncd.NCDError) as error:
             read(HOSTILE[name])
         assert str(error.value).isprintable() and len(str(error.value)) < 250
     with pytest.raises(ncd.ParseError, match=r"^this is no safetensors file: "):
-        noted(HOSTILE[name])
+        read_note(HOSTILE[name])
 
 
 def test_a_note_comes_back() -> None:
-    assert noted(WHOLE) == {"seed": "0"}
-    assert noted(headed(json.dumps({"a": {}}).encode())) == {}
+    assert read_note(WHOLE) == {"seed": "0"}
+    assert read_note(headed(json.dumps({"a": {}}).encode())) == {}
 
 
 @settings(max_examples=count(100, 5000), deadline=None)
@@ -58,7 +58,7 @@ def test_a_note_comes_back() -> None:
 def test_one_wrong_byte_is_told_of_or_harmless(place: int, byte: int) -> None:
     data = WHOLE[:place] + bytes([byte]) + WHOLE[place + 1 :]
     try:
-        note = noted(data)
+        note = read_note(data)
     except ncd.NCDError:
         return
     assert all(isinstance(word, str) for pair in note.items() for word in pair)

@@ -31,7 +31,7 @@ def test_every_step_gives_its_row_of_the_whole(name: str, n: int, t: int, prenor
         borrow(step, whole)
         run = ncd.trace(step, x[i : i + 1], *kept)
         close(run.outputs[0], expected[i : i + 1])
-        kept = tuple(run.values[id] for id in kv_cache.kept(step.circuit))
+        kept = tuple(run.values[id] for id in kv_cache.cached_arrays(step.circuit))
         own = [(i + 1, 3, 5)] * 2
         assert [tuple(a.shape) for a in kept] == (own + [(4, 3, 5)] * 2 * len(memory)) * n
 

@@ -60,5 +60,5 @@ def test_the_cache_is_that_of_the_papers_table() -> None:
     ways = cache_ways(here, ("h",), "latent")
     assert ways[0].numbers == 32768
     assert ways[-1].numbers == 576 == 9 * 128 // 2
-    assert [way.title for way in ways if way.here] == ["latent"]
+    assert [way.title for way in ways if way.is_current] == ["latent"]
     assert [way.groups for way in ways[:-1]] == [128, 64, 32, 16, 8, 4, 2, 1]

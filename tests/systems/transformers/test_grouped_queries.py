@@ -42,13 +42,13 @@ def test_the_cache_is_q_times_smaller() -> None:
     assert cached_numbers(circuit, ENTRY.cached) == 2 * 2 * 16
     ways = cache_ways(scene("grouped-queries", g=2, q=4, k=16), ("g", "q"))
     assert [(way.groups, way.numbers) for way in ways] == [(8, 256), (4, 128), (2, 64), (1, 32)]
-    assert [way.groups for way in ways if way.here] == [2]
+    assert [way.groups for way in ways if way.is_current] == [2]
 
 
 @pytest.mark.parametrize("preset", ENTRY.presets, ids=lambda preset: preset.name)
 def test_a_preset_has_a_row_of_its_own(preset: ncd.Preset) -> None:
     """All presets, of which some have more query heads than there are rows."""
     ways = cache_ways(scene(ENTRY.name, **preset.knobs), ("g", "q"))
-    assert len([way for way in ways if way.here]) == 1
+    assert len([way for way in ways if way.is_current]) == 1
     assert ways[0].groups == preset.knobs["g"] * preset.knobs["q"]
     torch.testing.assert_close(ways[0].numbers, 2 * ways[0].groups * preset.knobs["k"])

@@ -74,7 +74,7 @@ def test_the_delta_rule_equals_torch(sizes: dict[str, int], gate: int) -> None:
 def test_what_is_watched_is_what_runs(name: str, build: object, knobs: dict[str, int]) -> None:
     here = scene(name, **knobs)
     found = record_states(here, build)
-    assert found.apart < 1e-5
+    assert found.difference < 1e-5
     assert found.states.shape == (12, 2, 8, 8)
     first = found.keys[0, 0][:, None] * found.values[0, 0]
     share = (found.states[0, 0] / first).flatten()

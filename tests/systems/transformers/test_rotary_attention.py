@@ -43,14 +43,14 @@ def test_it_equals_torch(sizes: dict[str, int]) -> None:
 
 @pytest.mark.parametrize("s", [0, 1, 200])
 def test_a_shift_turns_queries_and_leaves_scores(s: int) -> None:
-    found = position_panels.shifted(scene("rotary", s=s))
+    found = position_panels.compare_shifted(scene("rotary", s=s))
     assert found.queries > 0.1
     assert found.scores < 1e-4 and found.outputs < 1e-4
 
 
 def test_the_panel_shows_the_scores_of_the_run() -> None:
     here = scene("rotary")
-    queries, keys = position_panels.turned(here)
+    queries, keys = position_panels.rotated_queries_and_keys(here)
     cell = next(cell for cell in here.circuit.cells if cell.op.display_name.endswith("scores"))
     own = here.trace.values[cell.outputs[0].id]
     torch.testing.assert_close(own[:, :, 0], queries[:, 0] @ keys[:, 0].T)

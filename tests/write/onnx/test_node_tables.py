@@ -30,7 +30,7 @@ from ncd.write.onnx.onnx_nodes import (
     same_shape,
     settings,
     shapes,
-    windowed,
+    window_convolution,
 )
 from tests.write.onnx.test_onnx import opened
 
@@ -56,7 +56,7 @@ def model_of(nodes: Nodes, given: Any, made: Any) -> onnx.ModelProto:
         [helper.make_tensor_value_info(x.name, TYPES[x.kind], x.shape) for x in each]
         for each in (given, made)
     )
-    constants = [*nodes.shared.constants.values()]
+    constants = [*nodes.graph_constants.constants.values()]
     graph = helper.make_graph(nodes.nodes, "test", *lists, initializer=constants)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
 
@@ -237,7 +237,7 @@ def test_a_layer_is_that_of_torch(name: str, args: Any, named: Any, shape: Any) 
     if name.startswith("Conv") and "Transpose" not in name and len(shape) == len(args[2:]) + 3:
 
         def gathered(nodes: Nodes, x: Tensor, weight: Tensor, bias: Any = None) -> Tensor:
-            return windowed(nodes, settings(own), weight, bias, x)
+            return window_convolution(nodes, settings(own), weight, bias, x)
 
         assert_same(gathered, layer(x), x, *weights.values())
 
@@ -337,7 +337,7 @@ def test_shapes_that_are_broadcast_or_alike() -> None:
     assert nodes.constant([[1, 2]], "whole").name != one.name
     same = (nodes.reshape(one, (2,)), nodes.transpose(one, [0]), nodes.expand(one, (2,)))
     assert {*same, nodes.cast(one, "whole")} == {one} and nodes.nodes == []
-    assert_same(lambda n, x: n.reduced("ReduceSum", x, [-1, 0], True), B.sum((0, 2), True), B)
+    assert_same(lambda n, x: n.add_reduction("ReduceSum", x, [-1, 0], True), B.sum((0, 2), True), B)
     assert [symbol_of(x) for x in (k, 2 * k, k + 1, k * k, h * k, 3)] == ["k", *[None] * 5]
 
 
@@ -360,7 +360,7 @@ def test_sizes_are_computed_when_the_model_runs(h: int, k: int) -> None:
     numbers, places, number = opened(model_of(nodes, given, made)).run(None, feeds)
     assert numbers.tolist() == [rule(h, k) for rule in rules]
     assert places.tolist() == list(range(h * k)) and number == k
-    assert fixed_sizes(trace) == () and [*nodes.shared.sizes] == ["h", "k"]
+    assert fixed_sizes(trace) == () and [*nodes.graph_constants.sizes] == ["h", "k"]
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def free(model: onnx.ModelProto) -> set[str]:
 
 def resized(entry: Entry, names: set[str]) -> Mapping[str, int]:
     """The settings with every knob of these names at another size."""
-    knobs = (knob for knob in entry.knobs if knob.name in names and not knob.fixed)
+    knobs = (knob for knob in entry.knobs if knob.name in names and not knob.is_fixed)
     return {
         knob.name: knob.default + knob.step * (-1) ** (knob.default == knob.max) for knob in knobs
     }
@@ -117,7 +117,7 @@ def test_one_model_gives_what_torch_gives_at_every_size(entry: Entry) -> None:
     depth = {knob.name for knob in entry.knobs if knob.name in fixed_sizes(graph.trace)}
     assert not depth & moved
     for name in depth:
-        assert graph.fixed[name] in {STRUCTURE, *_slid_otherwise(entry, name)}, name
+        assert graph.fixing_ops[name] in {STRUCTURE, *_slid_otherwise(entry, name)}, name
 
 
 def _slid_otherwise(entry: Entry, name: str) -> set[str]:

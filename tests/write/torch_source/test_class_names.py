@@ -64,5 +64,5 @@ def test_zeros_and_a_number_are_a_full_tensor_but_not_zeros_and_a_tensor(
     def size(axis: Axis) -> Code:
         return Code(str(axis.size))
 
-    writer = Writer(size, UniqueNames(), set(), args=("x",), batched=(False,), ranks=(1,))
+    writer = Writer(size, UniqueNames(), set(), args=("x",), batched_args=(False,), ranks=(1,))
     assert writer.write(ex.Infix("+", ZEROS, added)).text == text

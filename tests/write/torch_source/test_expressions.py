@@ -66,5 +66,5 @@ def test_loops_without_an_op_come_after_their_inputs() -> None:
     circuit = elaborate(term)
     order = _Order(circuit.units)
     loops = [unit for unit in circuit.units if unit in circuit.loops]
-    assert [order.of([unit]) for unit in loops] == [0, 1]
-    assert order.of(loops) == 1 and order.of([*circuit.units]) == 0
+    assert [order.order_key([unit]) for unit in loops] == [0, 1]
+    assert order.order_key(loops) == 1 and order.order_key([*circuit.units]) == 0

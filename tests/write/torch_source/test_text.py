@@ -26,7 +26,14 @@ from ncd import (
     Softmax,
     Top,
 )
-from ncd.write.torch_source.line_breaking import WIDTH, Code, break_lines, called, infix, method
+from ncd.write.torch_source.line_breaking import (
+    WIDTH,
+    Code,
+    bracketed_code,
+    break_lines,
+    infix,
+    method,
+)
 from ncd.write.torch_source.source_file import lines, source
 from tests.support.sampling import sample
 from tests.support.strategies import terms
@@ -117,15 +124,17 @@ def test_the_catalogue_reads_well(name: str) -> None:
 
 def test_a_long_line_breaks_before_an_operator() -> None:
     name = "x" * 60
-    left = method(called(f"{name}(", (Code("first"), Code("second"))), "float", ())
-    made = break_lines(called("f(", (infix("/", left, infix("**", Code(name), Code("2"))),)), 4)
+    left = method(bracketed_code(f"{name}(", (Code("first"), Code("second"))), "float", ())
+    made = break_lines(
+        bracketed_code("f(", (infix("/", left, infix("**", Code(name), Code("2"))),)), 4
+    )
     assert made == [
         "    f(",
         f"        {name}(first, second).float()",
         f"        / {name}**2",
         "    )",
     ]
-    wide = method(called("g(", (Code(name), Code(name))), "float", ())
+    wide = method(bracketed_code("g(", (Code(name), Code(name))), "float", ())
     assert break_lines(wide, 4) == [
         "    g(",
         f"        {name},",
@@ -140,7 +149,7 @@ def test_code_breaks_where_a_line_is_too_long_and_not_before(n: int) -> None:
     a, b = Code("a" * (n // 2)), Code("b" * (n - n // 2))
     inside = 8 + n + len(", ") <= WIDTH  # an item of a list has a line of its own
     for head, end, few in (("a_function_of_arrays(", ")", 3), ("a_list_of_arrays = [", "]", 4)):
-        code = called(head, (a, b), end)
+        code = bracketed_code(head, (a, b), end)
         fits = 4 + len(code.text) + len(",") <= WIDTH
         lines = break_lines(code, 4, ",")
         assert len(lines) == (1 if fits else few if inside else 4)
@@ -150,9 +159,9 @@ def test_code_breaks_where_a_line_is_too_long_and_not_before(n: int) -> None:
 
 @pytest.mark.parametrize("n", range(40, 90))
 def test_a_sum_breaks_at_its_last_bracket_or_before_its_operator(n: int) -> None:
-    first = called("f(", (Code("a" * n),))
-    total = infix("+", first, called("g(", (Code("b" * 9),)))
-    lines = break_lines(called("a_function(", (total,)), 4)
+    first = bracketed_code("f(", (Code("a" * n),))
+    total = infix("+", first, bracketed_code("g(", (Code("b" * 9),)))
+    lines = break_lines(bracketed_code("a_function(", (total,)), 4)
     if 4 + len(f"a_function({total.text})") <= WIDTH:
         assert lines == [f"    a_function({total.text})"]
     elif 8 + len(total.text) <= WIDTH:
@@ -175,7 +184,7 @@ def test_a_chain_of_three_methods_has_a_line_for_each(n: int) -> None:
     three = method(two, "flatten", (Code("1"), Code("b" * 20)))
     links = [f"x.permute({'a' * n})", ".softmax(-1)", f".flatten(1, {'b' * 20})"]
     for code, parts in ((two, links[:2]), (three, links)):
-        lines = break_lines(code.before("return "), 4)
+        lines = break_lines(code.with_prefix("return "), 4)
         if 4 + len(f"return {code.text}") <= WIDTH:
             assert lines == [f"    return {code.text}"]
         elif len(parts) == 3 and 8 + max(map(len, parts)) <= WIDTH:

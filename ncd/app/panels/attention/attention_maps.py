@@ -11,7 +11,6 @@ import torch
 
 from ncd.app.figure import picked_cell as arithmetic
 from ncd.app.parts import heatmap, html_panel, map_component
-from ncd.app.parts.heatmap import CellGrid, ColourRange, Pooled
 from ncd.app.parts.map_component import AxisLabels, Heatmap
 from ncd.app.runtime.scheduler import run_in_thread
 from ncd.app.scene.panel import Panel
@@ -19,6 +18,7 @@ from ncd.app.scene.scene import Scene, numbers_origin
 from ncd.app.state.cache import cached
 from ncd.app.state.controls import Place, TextControl
 from ncd.circuit.circuit import Cell, Circuit, Fence, attention_axes
+from ncd.explain.colour_scale import CellGrid, ColourRange, PooledMaps
 from ncd.language.axes import Array, Axis
 from ncd.site import markup
 from ncd.systems.inputs.text_inputs import doubt
@@ -27,8 +27,8 @@ from ncd.words import plain_text
 
 HEAD, SOFTMAX = Place("head"), TextControl("softmax")  # the softmax by the id of its op
 MAP = "map"  # an action that sets softmax and head
-MOST = 48  # small pictures at once
-WHOLE = "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}"
+MAX_PICTURES = 48  # small pictures at once
+NO_BREAK_EQUALS = "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}"
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def heads_named(heads: Array) -> list[str]:
     counts = (range(axis.numel) for axis in heads)
     return [
         ", ".join(
-            map_component.position_html(axis, i).replace(" = ", WHOLE)
+            map_component.position_html(axis, i).replace(" = ", NO_BREAK_EQUALS)
             for axis, i in zip(heads, at, strict=True)
         )
         for at in product(*counts)
@@ -75,11 +75,11 @@ def show_attention_maps(scene: Scene) -> None:
     head = HEAD.among(len(found.maps))
     used = map_component.colours(ends := ColourRange.of(found.maps[head], signed=False))
     names = places(cells, scene.circuit)
-    one = arithmetic.chosen(arithmetic.CELL, *found.maps.shape[1:])
+    one = arithmetic.selected_cell(arithmetic.CELL, *found.maps.shape[1:])
     focus = _focus(found, head, used, scene, names[cell.id], one)
-    all_at_once = len(cells) > 1 and sum(_heads(cell).numel for cell in cells) <= MOST
+    all_at_once = len(cells) > 1 and sum(_heads(cell).numel for cell in cells) <= MAX_PICTURES
     if all_at_once:
-        small, overview = _every(scene, cells, names, f"{cell.id}.{head}")
+        small, overview = _small_maps(scene, cells, names, f"{cell.id}.{head}")
     else:
         small, overview = _overview(scene, found, head)
     told = (focus.pooled.caption, small, map_component.outlier_notice(ends, used))
@@ -103,7 +103,7 @@ ATTENTION_MAPS = Panel(
 
 
 def _arithmetic(
-    scene: Scene, cell: Cell, found: Weights, numbers: Pooled, head: int, one: tuple[int, int]
+    scene: Scene, cell: Cell, found: Weights, numbers: PooledMaps, head: int, one: tuple[int, int]
 ) -> str:
     """Returns the computation of one attention weight."""
     array, asks, place = cell.outputs[0].array, found.queries, {}
@@ -113,14 +113,18 @@ def _arithmetic(
     if before is not None:
         place[before] = one[0]
     index = [int(i) for n, axis in enumerate(array) for i in np.unravel_index(place[n], axis.shape)]
-    names = [_at(axis, i, scene) for axis, i in zip((asks, found.keys), one, strict=True) if axis]
+    names = [
+        _position_text(axis, i, scene)
+        for axis, i in zip((asks, found.keys), one, strict=True)
+        if axis
+    ]
     where = f", {name}" if (name := heads_named(found.heads)[head]) else ""
     title = f"Weight of {' on '.join(names)}{where}"
     covers = arithmetic.pooled_note(numbers, one)
     return arithmetic.weight_html(scene, cell, index, one[0], title, covers)
 
 
-def _at(axis: Axis, i: int, scene: Scene) -> str:
+def _position_text(axis: Axis, i: int, scene: Scene) -> str:
     words = scene.axis_words(axis.name)
     word = f" ({markup.text(words[i])})" if i < len(words) else ""
     return f"{markup.axis(axis)} = {i}{word}"
@@ -209,7 +213,7 @@ def _sentence(found: Weights, scene: Scene) -> str:
     )
 
 
-def _every(
+def _small_maps(
     scene: Scene, cells: list[Cell], names: Mapping[str, str], chosen: str
 ) -> tuple[str, str]:
     """Returns the small pictures of all softmaxes, with a caption."""
@@ -243,7 +247,7 @@ def _overview(scene: Scene, found: Weights, chosen: int) -> tuple[str, str]:
         names = [f"{name}<br>{role}" for name, role in zip(names, roles, strict=False)]
     if count == 1:
         return "", ""
-    run = heatmap.visible_range(count, chosen, MOST)
+    run = heatmap.visible_range(count, chosen, MAX_PICTURES)
     key = (*scene.run_key, found.value, run.start)
     told, sheet = cached("small maps", scene.term, *key, make=lambda: _sheet(found, run))
     buttons = [(HEAD.action(i), names[i]) for i in run]
@@ -274,7 +278,7 @@ def _focus(
     numbers = heatmap.pool(found.maps[head], heatmap.LARGE)
     return Heatmap(
         f"{found.value} {found.maps.shape[1:]}",
-        f"Weights of every query on every key, {place}{_plain(found, head)}",
+        f"Weights of every query on every key, {place}{_head_text(found, head)}",
         numbers,
         ends,
         _side("query", found.queries, scene),
@@ -296,7 +300,7 @@ def _side(what: str, axis: Axis | None, scene: Scene, after: str = "") -> AxisLa
     )
 
 
-def _plain(found: Weights, head: int) -> str:
+def _head_text(found: Weights, head: int) -> str:
     at = np.unravel_index(head, [axis.numel for axis in found.heads] or [1])
     told = (
         f"{map_component.axis_text(axis)} = {i}" for axis, i in zip(found.heads, at, strict=False)

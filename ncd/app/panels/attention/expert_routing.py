@@ -8,18 +8,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from ncd.app.parts import heatmap, html_panel, map_component
-from ncd.app.parts.heatmap import CellGrid, ColourRange
 from ncd.app.parts.map_component import AxisLabels, Heatmap
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene, numbers_origin
 from ncd.app.state.controls import Place
 from ncd.circuit.circuit import Cell, Circuit, Value
+from ncd.explain.colour_scale import CellGrid, ColourRange
 from ncd.language.axes import Axis
 from ncd.site import markup
 
 LAYER = Place("router")
 MIX = "Einsum mix"  # the op that sums the experts' results with their weights
-MOST = 32  # the greatest number of experts in the list, and of layers as small pictures
+MAX_EXPERTS = 32  # the greatest number of experts in the list, and of layers as small pictures
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def _choosing(circuit: Circuit) -> Iterator[Cell]:
             yield cell
 
 
-def routed(places: np.ndarray, weights: CellGrid, experts: int) -> CellGrid:
+def routing_table(places: np.ndarray, weights: CellGrid, experts: int) -> CellGrid:
     """Returns the weight of each expert at each position; 0 where it is not chosen.
 
     Args:
@@ -59,7 +59,7 @@ def routed(places: np.ndarray, weights: CellGrid, experts: int) -> CellGrid:
         weights: Their weights, (t, c).
         experts: The number of experts.
 
-    >>> routed(np.array([[2, 0]]), np.float32([[0.7, 0.3]]), 3)
+    >>> routing_table(np.array([[2, 0]]), np.float32([[0.7, 0.3]]), 3)
     array([[0.3, 0. , 0.7]], dtype=float32)
     """
     table = np.zeros((len(places), experts), np.float32)
@@ -71,7 +71,7 @@ def idle(circuit: Circuit, choice: RouterChoice) -> tuple[int, int]:
     """Returns the number of parameters of all experts, and of those that one position uses."""
     tables = (cell for cell in circuit.cells if not cell.inputs and cell.initial_values)
     arrays = [
-        value.array for cell in tables for value in cell.initial_values.values() if value.learned
+        value.array for cell in tables for value in cell.initial_values.values() if value.is_learned
     ]
     stored = sum(a.numel for a in arrays if len(a) > 2 and a[0] == choice.axis)
     return stored, stored * choice.experts.array[1].numel // choice.axis.numel
@@ -83,7 +83,7 @@ def show_expert_routing(scene: Scene) -> None:
     if not every:
         html_panel.render("<p>No layer has experts at these sizes.</p>", "no experts")
         return
-    told = _stored(scene, every[0])
+    told = _parameter_table(scene, every[0])
     if not scene.can_run:
         map_component.render("experts", aside=told)
         return
@@ -106,14 +106,14 @@ def _table(scene: Scene, choice: RouterChoice) -> CellGrid:
     values = scene.trace.values
     places = values[choice.experts.id].cpu().numpy()
     weights = values[choice.weights.id].detach().float().cpu().numpy()
-    return routed(places, weights, choice.axis.numel)
+    return routing_table(places, weights, choice.axis.numel)
 
 
 def _layers(tables: list[CellGrid], at: int) -> str:
     """Returns a small picture of each layer, if there are several."""
     if len(tables) == 1:
         return ""
-    run = heatmap.visible_range(len(tables), at, MOST)
+    run = heatmap.visible_range(len(tables), at, MAX_EXPERTS)
     maps = np.stack(tables[run.start : run.stop])
     small = heatmap.pool(maps, heatmap.SMALL).maps
     sheet = heatmap.sprite_sheet(small, ColourRange.of(maps, signed=False))
@@ -143,9 +143,11 @@ def _loads(scene: Scene, table: CellGrid) -> str:
     rows = [
         f'<tr><td class="number">{i}</td><td class="number">{n}</td>'
         f"<td>{markup.meter(n / most, colour)}</td></tr>"
-        for i, n in enumerate(loads[:MOST])
+        for i, n in enumerate(loads[:MAX_EXPERTS])
     ]
-    more = f" The first {MOST} of {len(loads):,} experts." if len(loads) > MOST else ""
+    more = (
+        f" The first {MAX_EXPERTS} of {len(loads):,} experts." if len(loads) > MAX_EXPERTS else ""
+    )
     mean = (table > 0).sum() / len(loads)
     return (
         f"<p>Bright: the experts that a position is sent to, by how much each counts.{more} With "
@@ -155,7 +157,7 @@ def _loads(scene: Scene, table: CellGrid) -> str:
     )
 
 
-def _stored(scene: Scene, choice: RouterChoice) -> str:
+def _parameter_table(scene: Scene, choice: RouterChoice) -> str:
     """Returns how many parameters are stored, and how many one position uses."""
     whole = scene.cost.parameters
     stored, used = idle(scene.circuit, choice)

@@ -26,7 +26,7 @@ from ncd.site import markup
 # --- The KV cache panel: a decoder that writes step by step, with and without its cache
 
 MOST, DECODER_LAYERS = 12, 48  # the greatest number of steps, and of layers in all steps together
-WHOLE = "encoder-decoder"
+ENCODER_DECODER = "encoder-decoder"
 DECODING_COLUMNS = (
     "Step",
     "Kept before",
@@ -42,19 +42,19 @@ DECODING_COLUMNS = (
 class DecodingStep:
     """One decoding step: its cost with and without the cache, and the difference of the outputs."""
 
-    kept: int  # bytes
+    cache_bytes: int  # bytes
     flops: int
-    again: int
-    apart: float
+    uncached_flops: int
+    difference: float
 
 
 @dataclass(frozen=True)
-class Written:
+class DecodingRun:
     """All steps, and the seconds that the last one takes with and without the cache."""
 
     steps: tuple[DecodingStep, ...]
     seconds: float
-    again: float
+    uncached_seconds: float
 
 
 def show_kv_cache(scene: Scene) -> None:
@@ -66,9 +66,9 @@ def show_kv_cache(scene: Scene) -> None:
         "kv cache",
         scene.term,
         *key,
-        make=lambda: scene.run_in_pool(lambda: written(scene, settings)),
+        make=lambda: scene.run_in_pool(lambda: run_decoding(scene, settings)),
     )
-    most = max(step.again for step in found.steps)
+    most = max(step.uncached_flops for step in found.steps)
     rows = [_decoding_row(i, step, most, scene.dark) for i, step in enumerate(found.steps, 1)]
     html_panel.render(
         _decoding_summary(scene, found)
@@ -80,7 +80,7 @@ def show_kv_cache(scene: Scene) -> None:
 KV_CACHE = Panel("KV cache", show_kv_cache)
 
 
-def written(scene: Scene, settings: dict[str, int]) -> Written:
+def run_decoding(scene: Scene, settings: dict[str, int]) -> DecodingRun:
     """Runs the decoder on the whole sequence at once, and step by step with a cache."""
 
     def built(t: int, cache: int) -> ncd.Term:
@@ -101,13 +101,13 @@ def written(scene: Scene, settings: dict[str, int]) -> Written:
             off = max_difference(run.outputs[0], expected[i : i + 1])
             flops, again = ncd.cost(step.term).flops, ncd.cost(built(i + 1, 0)).flops
             steps.append(DecodingStep(sum(x.nbytes for x in cached), flops, again, off))
-            cached = tuple(run.values[id] for id in kept(step.circuit))
+            cached = tuple(run.values[id] for id in cached_arrays(step.circuit))
         calls = {"step": lambda: step(*given), "again": lambda: whole(*inputs)}
         seconds = medians(calls, device=scene.device, rounds=5, warm=1, budget=0.02)
-    return Written(tuple(steps), seconds["step"], seconds["again"])
+    return DecodingRun(tuple(steps), seconds["step"], seconds["again"])
 
 
-def kept(circuit: Circuit) -> list[str]:
+def cached_arrays(circuit: Circuit) -> list[str]:
     """Returns the arrays that the layers keep for the next step.
 
     In the first step these are all keys and values of the decoder. Later they are the extended
@@ -124,9 +124,9 @@ def kept(circuit: Circuit) -> list[str]:
     ]
 
 
-def _decoding_summary(scene: Scene, found: Written) -> str:
+def _decoding_summary(scene: Scene, found: DecodingRun) -> str:
     count, steps = len(found.steps), found.steps
-    flops, again = sum(step.flops for step in steps), sum(step.again for step in steps)
+    flops, again = sum(step.flops for step in steps), sum(step.uncached_flops for step in steps)
     some = scene.settings["t"] > count
     what = (
         f"The first {count} of {scene.settings['t']:,} positions" if some else f"{count} positions"
@@ -135,20 +135,21 @@ def _decoding_summary(scene: Scene, found: Written) -> str:
         f"<p>{what}, written one by one: {markup.amount(flops, 'FLOP')} with the cache, "
         f"{markup.amount(again, 'FLOP')} if all is worked out again at every step. The last step "
         f"takes {markup.amount(found.seconds, 's')} with it and "
-        f"{markup.amount(found.again, 's')} without, on {markup.text(scene.device)}.</p>"
-        f'<p class="muted">{_across(scene)}A step without the cache runs all positions so far'
-        f"{', and the encoder' if scene.entry.name == WHOLE else ''}. The outputs are "
+        f"{markup.amount(found.uncached_seconds, 's')} without, on {markup.text(scene.device)}.</p>"
+        f'<p class="muted">{_cross_attention_sentence(scene)}A step without the cache '
+        "runs all positions so far"
+        f"{', and the encoder' if scene.entry.name == ENCODER_DECODER else ''}. The outputs are "
         "those of one pass over the whole sequence, up to rounding: earlier positions never see "
         "later ones, so their keys and values stay as they are. At small sizes the time is that of "
         "calling torch, whatever there is to compute.</p>"
     )
 
 
-def _across(scene: Scene) -> str:
+def _cross_attention_sentence(scene: Scene) -> str:
     """Returns a sentence about a decoder that also attends to an encoder."""
     if "s" not in scene.settings:
         return ""
-    encodes = "the encoder runs and " if scene.entry.name == WHOLE else ""
+    encodes = "the encoder runs and " if scene.entry.name == ENCODER_DECODER else ""
     return (
         f"At the first step {encodes}each layer’s cross-attention makes the keys and values of the "
         f"{scene.settings['s']:,} positions of the encoder; from then on these stay as they are. "
@@ -157,23 +158,23 @@ def _across(scene: Scene) -> str:
 
 def _decoding_row(number: int, step: DecodingStep, most: int, dark: bool) -> str:
     return (
-        f'<tr><td>{number}</td><td class="number">{markup.amount(step.kept, "B")}</td>'
+        f'<tr><td>{number}</td><td class="number">{markup.amount(step.cache_bytes, "B")}</td>'
         f'<td class="number">{markup.amount(step.flops, "FLOP")}</td>'
         f"<td>{markup.meter(step.flops / most, markup.colour('linear', dark))}</td>"
-        f'<td class="number">{markup.amount(step.again, "FLOP")}</td>'
-        f"<td>{markup.meter(step.again / most, markup.colour('scale', dark))}</td>"
-        f'<td class="number">{markup.digits(step.apart)}</td></tr>'
+        f'<td class="number">{markup.amount(step.uncached_flops, "FLOP")}</td>'
+        f"<td>{markup.meter(step.uncached_flops / most, markup.colour('scale', dark))}</td>"
+        f'<td class="number">{markup.digits(step.difference)}</td></tr>'
     )
 
 
 # --- The Cache size panel: bytes per token for different ways to share keys and values
 
-USUAL = "bfloat16"  # the format of such caches, where none is chosen
+USUAL_CACHE_FORMAT = "bfloat16"  # the format of such caches, where none is chosen
 CONTEXT = Range("context", range(10, 21), 13)  # as a power of two: 1,024 to 1,048,576 tokens
 CACHED_LAYERS = Range("cached_layers", range(1, 129), 32)
-SHARED = "shared"  # the action of the slider for the knobs
+SHARING_ACTION = "shared"  # the action of the slider for the knobs
 ROWS, LONGEST = 8, 8.0  # the number of ways in the table; the longest bar, in em
-LARGE = 1024  # the greatest number of query heads for which all divisors are tried
+MAX_TRIED_HEADS = 1024  # the greatest number of query heads for which all divisors are tried
 CACHE_COLUMNS = ("Keys and values", "", "", "The whole context", "Bytes a token", "Numbers a token")
 
 
@@ -187,7 +188,7 @@ class SharingScheme:
     title: str
     numbers: int
     groups: int = 0
-    here: bool = False
+    is_current: bool = False
 
 
 def cache_size(heads: tuple[str, ...], title: str = "") -> Panel:
@@ -208,7 +209,7 @@ def show_cache_size(heads: tuple[str, ...], title: str, scene: Scene) -> None:
     sliders = CONTEXT.html(f"tokens {context:,}") + CACHED_LAYERS.html(f"layers {layers}")
     if not title:
         sliders = _groups(ways) + sliders
-    name = USUAL if scene.formats.cache == PLAIN_FORMATS else scene.formats.cache
+    name = USUAL_CACHE_FORMAT if scene.formats.cache == PLAIN_FORMATS else scene.formats.cache
     size = BITS[name] / 8
     table = _table(ways, context * layers, size, scene.dark)
     head = f'<div class="told">{sliders}</div>{table}'
@@ -223,7 +224,9 @@ def cache_ways(scene: Scene, heads: tuple[str, ...], title: str = "") -> list[Sh
     layers, k = scene.settings.get("n", 1), scene.settings["k"]
     own = cached_numbers(scene.circuit, scene.entry.cached) // layers
     here = 0 if title else own // (2 * k)
-    shared = [SharingScheme(named(g, h), 2 * g * k, g, g == here) for g in divisors(h, here)]
+    shared = [
+        SharingScheme(attention_kind(g, h), 2 * g * k, g, g == here) for g in divisors(h, here)
+    ]
     return [*shared, SharingScheme(title, own, 0, True)] if title else shared
 
 
@@ -236,17 +239,17 @@ def divisors(heads: int, here: int) -> list[int]:
     >>> divisors(12, 3), divisors(100, 20)
     ([12, 6, 4, 3, 2, 1], [100, 50, 25, 20, 1])
     """
-    every = [g for g in range(min(heads, LARGE), 0, -1) if heads % g == 0]
-    if heads > LARGE or len(every) > ROWS:
+    every = [g for g in range(min(heads, MAX_TRIED_HEADS), 0, -1) if heads % g == 0]
+    if heads > MAX_TRIED_HEADS or len(every) > ROWS:
         halves = [heads >> i for i in range(ROWS - 2) if heads % (1 << i) == 0]
         every = sorted({*halves, 1, here} - {0}, reverse=True)
     return every
 
 
-def named(groups: int, heads: int) -> str:
+def attention_kind(groups: int, heads: int) -> str:
     """Returns the usual name of attention with this many key-value heads.
 
-    >>> named(8, 8), named(2, 8), named(1, 8)
+    >>> attention_kind(8, 8), attention_kind(2, 8), attention_kind(1, 8)
     ('multi-head: 8', 'grouped: 2', 'multi-query: 1')
     """
     kind = "multi-head" if groups == heads else "multi-query" if groups == 1 else "grouped"
@@ -255,14 +258,14 @@ def named(groups: int, heads: int) -> str:
 
 def _groups(ways: list[SharingScheme]) -> str:
     """Returns a slider for the number of key-value heads, from multi-query to multi-head."""
-    at = next(i for i, way in enumerate(reversed(ways)) if way.here)
+    at = next(i for i, way in enumerate(reversed(ways)) if way.is_current)
     g, h = ways[-1 - at].groups, ways[0].groups
-    return slider(f"heads of keys and values {g} of {h}", SHARED, range(len(ways)), at)
+    return slider(f"heads of keys and values {g} of {h}", SHARING_ACTION, range(len(ways)), at)
 
 
 def _pick(heads: tuple[str, ...], groups: list[int], name: str, value: str) -> None:
     """Sets the knobs of the heads; a callback."""
-    if name == SHARED and value.isdecimal() and int(value) < len(groups):
+    if name == SHARING_ACTION and value.isdecimal() and int(value) < len(groups):
         g = groups[int(value)]
         knobs.set_values(dict(zip(heads, (g, groups[-1] // g), strict=True)))
 
@@ -276,7 +279,7 @@ def _table(ways: list[SharingScheme], times: int, size: float, dark: bool) -> st
 
 def _cache_row(way: SharingScheme, most: int, times: int, size: float, dark: bool) -> str:
     title = markup.text(way.title)
-    role = "softmax" if way.here else "linear"
+    role = "softmax" if way.is_current else "linear"
     bar = markup.meter(way.numbers / most, markup.colour(role, dark), LONGEST)
     share = f"{100 * way.numbers / most:.3g} %"
     cells = (
@@ -285,7 +288,7 @@ def _cache_row(way: SharingScheme, most: int, times: int, size: float, dark: boo
         f"{way.numbers:,}",
     )
     return (
-        f"<tr><td>{f'<b>{title}</b> (here)' if way.here else title}</td>"
+        f"<tr><td>{f'<b>{title}</b> (here)' if way.is_current else title}</td>"
         f'<td>{bar}</td><td class="muted number">{share}</td>'
         + "".join(f'<td class="number">{cell}</td>' for cell in cells)
         + "</tr>"
@@ -293,7 +296,7 @@ def _cache_row(way: SharingScheme, most: int, times: int, size: float, dark: boo
 
 
 def _cache_summary(ways: list[SharingScheme], context: int, layers: int, name: str) -> str:
-    here = next(way for way in ways if way.here)
+    here = next(way for way in ways if way.is_current)
     size = BITS[name] / 8
     times = size * context * layers
     return (

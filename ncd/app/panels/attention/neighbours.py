@@ -16,7 +16,7 @@ from ncd.site import markup
 
 NODE, HEAD = Place("node", None), Place("graph_head")
 SHARE = "share"  # the op of a graph convolution that computes the weights; others have a softmax
-MOST = 24  # the greatest number of nodes that are drawn
+MAX_NODES = 24  # the greatest number of nodes that are drawn
 RADIUS, DISC, MARGIN = 150.0, 15.0, 24.0  # pixels
 THICK = 7.0  # the width of a line for the weight 1, in pixels
 
@@ -26,13 +26,13 @@ Numbers = NDArray[np.float32]
 def show_neighbours(scene: Scene) -> None:
     """Shows the graph with one node in focus, and a table of what that node takes."""
     every = weights(scene)
-    nodes, heads = min(len(every), MOST), every.shape[2]
+    nodes, heads = min(len(every), MAX_NODES), every.shape[2]
     head = HEAD.among(heads)
     table = every[:nodes, :nodes, head]
     node = NODE.among(nodes, busiest(table))
     sliders = NODE.html(f"node {node}", nodes, node) + HEAD.html(f"head {head}", heads, head)
-    cut = f" The first {MOST} of {len(every):,} nodes." if len(every) > MOST else ""
-    taken = _taken(scene, every[node, :, head], node)
+    cut = f" The first {MAX_NODES} of {len(every):,} nodes." if len(every) > MAX_NODES else ""
+    taken = _neighbour_table(scene, every[node, :, head], node)
     html_panel.render(
         f'<div class="told">{sliders}</div><div style="display:flex;flex-wrap:wrap;gap:1em 2em">'
         f'{picture(table, node)}<div style="flex:1;min-width:16em">{taken}'
@@ -132,15 +132,15 @@ def _disc(i: int, x: float, y: float, focus: bool) -> str:
     )
 
 
-def _taken(scene: Scene, row: Numbers, node: int) -> str:
+def _neighbour_table(scene: Scene, row: Numbers, node: int) -> str:
     """Returns a table of what a node takes from its neighbours, largest first."""
     order = sorted(np.flatnonzero(row).tolist(), key=lambda u: -abs(row[u]))
     most, colour = float(np.abs(row).max()), markup.colour("softmax", scene.dark)
     rows = [
-        f"<tr><td>{NODE.button(u, _named(u, node))}</td>"
+        f"<tr><td>{NODE.button(u, _node_name(u, node))}</td>"
         f'<td class="number">{markup.digits(float(row[u]))}</td>'
         f"<td>{markup.meter(abs(float(row[u])) / most, colour)}</td></tr>"
-        for u in order[:MOST]
+        for u in order[:MAX_NODES]
     ]
     total = markup.digits(float(row.sum()))
     return (
@@ -150,5 +150,5 @@ def _taken(scene: Scene, row: Numbers, node: int) -> str:
     )
 
 
-def _named(u: int, node: int) -> str:
+def _node_name(u: int, node: int) -> str:
     return "itself" if u == node else f"node {u}"

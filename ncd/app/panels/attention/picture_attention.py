@@ -16,19 +16,19 @@ from numpy.typing import NDArray
 from ncd.app.panels.attention.attention_maps import HEAD
 from ncd.app.panels.images import picture_parts as parts
 from ncd.app.parts import heatmap, html_panel, map_component
-from ncd.app.parts.heatmap import CellGrid
 from ncd.app.parts.html_panel import apply_component_selection, read_static, sent_value
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene, numbers_origin
 from ncd.app.state.controls import GridPlace, Place, pick
 from ncd.circuit.circuit import Cell
+from ncd.explain.colour_scale import CellGrid
 from ncd.site import markup
 from ncd.site.markup import HIGHLIGHT_JS, PANEL_CSS
 
 # --- The On the picture panel: the attention of a clicked patch, drawn over the picture
 
 QUERY_PATCH = GridPlace("patch")  # the query's patch
-LARGE = 512  # the greatest side of a picture that is sent, in pixels
+MAX_SIDE = 512  # the greatest side of a picture that is sent, in pixels
 COLOUR, FAINT_CELL = 0.75, 70  # the opacity of the colours; the alpha of pixels outside all patches
 KEY = "patches"
 
@@ -80,7 +80,7 @@ class Windows:
         return total
 
     @property
-    def dropped(self) -> int:
+    def uncovered_count(self) -> int:
         """The number of pixels that no window covers."""
         return int(np.isnan(self.spread(np.zeros(self.count, np.float32))).sum())
 
@@ -95,13 +95,13 @@ def show_image_patches(scene: Scene) -> None:
     pictured = bool(scene.inputs_spec.pictures)
     asking, answering = (_picture(tensor, pictured) for tensor in scene.inputs)
     y, x = (array[-1] for array in scene.term.dom)
-    small = [_laid(answering, answers.spread(one), heatmap.SMALL) for one in weights]
+    small = [_overlay_url(answering, answers.spread(one), heatmap.SMALL) for one in weights]
     data = {
         "asks": {**_side(asks), "title": f"Click a patch of {markup.axis(y)}, which asks"},
         "answers": {**_side(answers), "title": f"Its weights on the patches of {markup.axis(x)}"},
         "pictures": [
-            _held(asking, asks),
-            _laid(answering, answers.spread(weights[head]), LARGE),
+            _picture_url(asking, asks),
+            _overlay_url(answering, answers.spread(weights[head]), MAX_SIDE),
         ],
         "at": at,
         "weights": b64encode(np.ascontiguousarray(weights[head], "<f4").tobytes()).decode(),
@@ -155,13 +155,13 @@ def _picture(tensor: torch.Tensor, pictured: bool) -> CellGrid:
     return heatmap.rgb_image(colours).astype(np.float32) / np.float32(255)
 
 
-def _held(picture: CellGrid, windows: Windows) -> str:
+def _picture_url(picture: CellGrid, windows: Windows) -> str:
     """Returns a picture as a data URL; pixels outside all patches are faint."""
     empty = np.isnan(windows.spread(np.zeros(windows.count, np.float32)))
-    return _address(255 * picture, empty, LARGE)
+    return _address(255 * picture, empty, MAX_SIDE)
 
 
-def _laid(picture: CellGrid, weights: CellGrid, most: int) -> str:
+def _overlay_url(picture: CellGrid, weights: CellGrid, most: int) -> str:
     """Returns the weights as a half-transparent coloured image in a data URL."""
     low, high = float(np.nanmin(weights)), float(np.nanmax(weights))
     empty = np.isnan(weights)
@@ -191,9 +191,9 @@ def _words(scene: Scene, asks: Windows, answers: Windows, at: tuple[int, int]) -
         f"{high} × {wide} patches sum to 1; all alike, each would be {even}.</p>"
     ]
     lost = [
-        f"{windows.dropped:,} of {markup.axis(array[-1])}"
+        f"{windows.uncovered_count:,} of {markup.axis(array[-1])}"
         for windows, array in zip((asks, answers), scene.term.dom, strict=True)
-        if windows.dropped
+        if windows.uncovered_count
     ]
     if lost:
         lines.append(f"<p>Hatched: pixels that no patch holds, {' and '.join(lost)}.</p>")
@@ -233,7 +233,7 @@ class Tiling:
         """
         return (*sorted({0, *range(self.shift, self.side, self.window)}), self.side)
 
-    def around(self, place: int) -> range:
+    def window_range(self, place: int) -> range:
         """Returns the patches along one side that share a window with one.
 
         >>> Tiling(6, 3, 1).around(5)
@@ -241,7 +241,7 @@ class Tiling:
         """
         return next(range(a, b) for a, b in pairwise(self.edges) if a <= place < b)
 
-    def numbered(self, row: int, column: int) -> tuple[int, int]:
+    def window_position(self, row: int, column: int) -> tuple[int, int]:
         """Returns the number of a patch's window, and its number within that.
 
         >>> Tiling(6, 3, 1).numbered(0, 2)
@@ -264,7 +264,7 @@ def show_windows(scene: Scene) -> None:
     sliders = LAYER.html(said, len(layers), layer) + PICTURE_HEAD.html(f"head {head}", heads, head)
     html_panel.render(
         f'<div class="told">{sliders}</div>'
-        + parts.row(_drawn(scene, found, read, at), _side_html(scene, found, read, at)),
+        + parts.row(_picture_svg(scene, found, read, at), _side_html(scene, found, read, at)),
         "patches",
         WINDOWS.controls,
     )
@@ -304,16 +304,16 @@ def window_weights(
         taken = numbers[0 if at is None else 1 + at[0] * found.side + at[1], 1:]
         return parts.grid(taken).reshape(found.side, found.side)
     assert at is not None
-    window, own = found.numbered(*at)
+    window, own = found.window_position(*at)
     read = np.full((found.side, found.side), np.nan, np.float32)
     shares = parts.grid(numbers[window, own])
-    for row in found.around(at[0]):
-        for column in found.around(at[1]):
-            read[row, column] = shares[found.numbered(row, column)[1]]
+    for row in found.window_range(at[0]):
+        for column in found.window_range(at[1]):
+            read[row, column] = shares[found.window_position(row, column)[1]]
     return read
 
 
-def _drawn(scene: Scene, found: Tiling, read: CellGrid, at: tuple[int, int] | None) -> str:
+def _picture_svg(scene: Scene, found: Tiling, read: CellGrid, at: tuple[int, int] | None) -> str:
     """Returns the picture as SVG, under its windows and the patches that are read."""
     step, most = SIDE / found.side, float(np.nanmax(read)) or 1.0
     spans = [*pairwise(found.edges)]
@@ -330,7 +330,7 @@ def _drawn(scene: Scene, found: Tiling, read: CellGrid, at: tuple[int, int] | No
         look = f'fill="none" stroke="{CHOSEN}" stroke-width="3" pointer-events="none"'
         marks.append(parts.box(at[1] * step, at[0] * step, step, step, look))
     said = f"A picture of {found.side} × {found.side} patches"
-    return parts.under(heatmap.image_url(_pixels(scene)), SIDE, said, marks)
+    return parts.image_with_marks(heatmap.image_url(_pixels(scene)), SIDE, said, marks)
 
 
 def _window(rows: tuple[int, int], columns: tuple[int, int], step: float) -> str:

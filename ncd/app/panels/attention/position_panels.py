@@ -11,7 +11,6 @@ from torch import Tensor
 
 import ncd
 from ncd.app.parts import heatmap, map_component
-from ncd.app.parts.heatmap import CellGrid, ColourRange
 from ncd.app.parts.map_component import AxisLabels, CellFrame, Heatmap
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene, numbers_origin
@@ -19,6 +18,7 @@ from ncd.app.state import knobs
 from ncd.app.state.cache import cached
 from ncd.app.state.controls import Choice, Place, slider
 from ncd.circuit.circuit import Cell
+from ncd.explain.colour_scale import CellGrid, ColourRange
 from ncd.explain.equation_proof import max_difference
 from ncd.run.seeding import generator
 from ncd.site import markup
@@ -28,7 +28,7 @@ from ncd.systems.transformers.position_encoding import KINDS
 
 ROUNDING = 1e-4
 ROTARY = KINDS.index("rotary")
-TOLD = {
+KIND_TEXTS = {
     "none": "Nothing is added: the inputs are all that attention has.",
     "learned": "A row for each position, learned like any weight; here as it is drawn.",
     "sinusoidal": "Sines and cosines side by side, their waves ever longer from left to right.",
@@ -37,23 +37,26 @@ TOLD = {
 
 
 @dataclass(frozen=True)
-class Permuted:
+class PermutationEffect:
     """The change of the outputs when the sequence is permuted."""
 
     order: tuple[int, ...]
-    apart: tuple[float, ...]  # for each of the kinds
+    differences: tuple[float, ...]  # for each of the kinds
 
 
 def show_positions(scene: Scene) -> None:
     """Shows the positions as a picture, and the experiment with a permuted sequence."""
     key = scene.run_key
     found = cached(
-        "permuted", scene.term, *key, make=lambda: scene.run_in_pool(lambda: permuted(scene))
+        "permuted",
+        scene.term,
+        *key,
+        make=lambda: scene.run_in_pool(lambda: compare_permuted(scene)),
     )
     map_component.render(
         "positions-map",
         map=_position_map(scene),
-        aside=f"<p>{TOLD[KINDS[scene.settings['kind']]]}</p>",
+        aside=f"<p>{KIND_TEXTS[KINDS[scene.settings['kind']]]}</p>",
         foot=_position_summary(scene, found),
     )
 
@@ -61,7 +64,7 @@ def show_positions(scene: Scene) -> None:
 POSITIONS = Panel("Positions", show_positions)
 
 
-def permuted(scene: Scene) -> Permuted:
+def compare_permuted(scene: Scene) -> PermutationEffect:
     """Runs the system, with each kind of positions, on a sequence and on a permutation of it."""
     (x,) = scene.inputs
     order = torch.randperm(len(x), generator=generator(scene.seed, "order")).to(x.device)
@@ -72,7 +75,7 @@ def permuted(scene: Scene) -> Permuted:
             module = ncd.compile(term, scene.seed, scene.device)
             back = module(x[order])[order.argsort()]
             moved.append(max_difference(back, module(x)))
-    return Permuted(tuple(order.tolist()), tuple(moved))
+    return PermutationEffect(tuple(order.tolist()), tuple(moved))
 
 
 def _position_map(scene: Scene) -> Heatmap | None:
@@ -100,8 +103,8 @@ def _source(scene: Scene) -> Cell | None:
     return next((cell for cell in scene.circuit.cells if not cell.inputs), None)
 
 
-def _position_summary(scene: Scene, found: Permuted) -> str:
-    rows = [_row(scene, kind, apart) for kind, apart in enumerate(found.apart)]
+def _position_summary(scene: Scene, found: PermutationEffect) -> str:
+    rows = [_row(scene, kind, apart) for kind, apart in enumerate(found.differences)]
     order = ", ".join(map(str, found.order[:12])) + (" …" if len(found.order) > 12 else "")
     head = ("Positions", "Largest change of an output", "")
     return (
@@ -130,7 +133,7 @@ QUERY, KEY = "#3d6fb6", "#c9732b"  # readable on light and dark pages
 
 
 @dataclass(frozen=True)
-class Shifted:
+class ShiftEffect:
     """The differences from the run on a sequence that begins at position 0."""
 
     queries: float
@@ -142,12 +145,12 @@ def show_rotating_pairs(scene: Scene) -> None:
     """Shows the pairs as clock hands, the scores of a head, and the effect of a shift."""
     t, shift = scene.settings["t"], scene.settings[SHIFT]
     i, j = ASKS.among(t), ANSWERS.among(t)
-    queries, keys = turned(scene)
+    queries, keys = rotated_queries_and_keys(scene)
     found = cached(
         "shifted",
         scene.term,
         *scene.run_key,
-        make=lambda: scene.run_in_pool(lambda: shifted(scene)),
+        make=lambda: scene.run_in_pool(lambda: compare_shifted(scene)),
     )
     sliders = ASKS.html(f"query at position {i + shift}", t, i)
     sliders += ANSWERS.html(f"key at position {j + shift}", t, j)
@@ -176,14 +179,14 @@ def _scores(module: ncd.run.module.CircuitModule) -> Cell:
     return next(cell for cell in module.circuit.cells if cell.op.display_name.endswith("scores"))
 
 
-def turned(scene: Scene) -> tuple[Tensor, Tensor]:
+def rotated_queries_and_keys(scene: Scene) -> tuple[Tensor, Tensor]:
     """Returns the rotated queries and keys, each (positions, heads, features)."""
     cell, values = _scores(scene.module), scene.trace.values
     queries, keys = (values[value.id].detach().float().cpu() for value in cell.inputs)
     return queries, keys
 
 
-def shifted(scene: Scene) -> Shifted:
+def compare_shifted(scene: Scene) -> ShiftEffect:
     """Runs the term from position 0 and from a shifted one, with equal weights and inputs."""
     shift = scene.settings[SHIFT] or FAR
     runs = []
@@ -195,7 +198,7 @@ def shifted(scene: Scene) -> Shifted:
             runs.append(
                 (run.values[cell.inputs[0].id], run.values[cell.outputs[0].id], run.outputs[0])
             )
-    return Shifted(*(max_difference(one, other) for one, other in zip(*runs, strict=True)))
+    return ShiftEffect(*(max_difference(one, other) for one, other in zip(*runs, strict=True)))
 
 
 def _circles(query: Tensor, key: Tensor, distance: int) -> str:
@@ -265,7 +268,7 @@ def _rotation_map(scene: Scene, scores: Tensor, i: int, j: int) -> Heatmap:
     )
 
 
-def _experiment(scene: Scene, found: Shifted) -> str:
+def _experiment(scene: Scene, found: ShiftEffect) -> str:
     shift = scene.settings[SHIFT] or FAR
     rows = "".join(
         f'<tr><td>{name}</td><td class="number">{markup.digits(value)}</td></tr>'

@@ -17,7 +17,6 @@ from ncd.app.panels.attention.attention_maps import HEAD, MAP, SOFTMAX, choose
 from ncd.app.panels.learning import mistakes
 from ncd.app.parts import heatmap, html_panel, map_component
 from ncd.app.parts import input_feed as typed
-from ncd.app.parts.heatmap import CellGrid, ColourRange
 from ncd.app.parts.html_panel import read_static
 from ncd.app.parts.map_component import AxisLabels, CellFrame, Heatmap
 from ncd.app.runtime import scheduler
@@ -26,6 +25,7 @@ from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene, numbers_origin
 from ncd.app.state.cache import cached
 from ncd.app.state.controls import Place, Switches, TextControl
+from ncd.explain.colour_scale import CellGrid, ColourRange
 from ncd.run.head_switches import Head, find_attention
 from ncd.site import markup
 from ncd.systems.inputs.text_inputs import SymbolInput, symbol
@@ -37,7 +37,7 @@ from ncd.systems.training.tasks import task
 
 T = TypeVar("T")
 TRIED, LEAST = 512, 16  # test sequences: at most, and at least for a score without each head
-GUESSED = 64  # at most of weights that have learned nothing: a guess needs no exact score
+UNTRAINED_TRIALS = 64  # at most of weights that have learned nothing: a guess needs no exact score
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ class Look:
     """A sequence with the scores (t, v) and right answers at its positions, and the map of each
     head.
 
-    ``cells`` (t, t) marks where each row finds its answer; ``off`` lists the heads switched off,
-    ``in_doubt`` the positions whose right answer is not known.
+    ``cells`` (t, t) marks where each row finds its answer; ``disabled_heads`` lists the heads
+    switched off, ``in_doubt`` the positions whose right answer is not known.
     """
 
     read: SymbolInput
@@ -54,7 +54,7 @@ class Look:
     answers: tuple[int, ...]
     maps: dict[Head, CellGrid]
     cells: Tensor
-    off: frozenset[Head]
+    disabled_heads: frozenset[Head]
     in_doubt: frozenset[int] = frozenset()
 
     def finds(self, head: Head, row: int) -> float:
@@ -76,7 +76,7 @@ class Look:
         }
 
     @property
-    def asked(self) -> tuple[int, ...]:
+    def question_positions(self) -> tuple[int, ...]:
         """The positions with a question; all positions if there are no questions."""
         found = tuple(i for i, answer in enumerate(self.answers) if answer != NOT_ASKED)
         return found or tuple(range(self.read.length))
@@ -113,7 +113,7 @@ def measure_skill(scene: Scene, off: frozenset[Head]) -> HeadReport:
     affordable = 4 * mistakes.budget(scene) // max(1, scene.cost.flops)
     every = len(heads(scene))
     each = affordable // (every + 2) >= LEAST  # whether there is time to score it without each head
-    most = TRIED if scene.loaded_weights else GUESSED
+    most = TRIED if scene.loaded_weights else UNTRAINED_TRIALS
     count = max(1, min(most, affordable // (every + 2 if each else 2)))
 
     def unseen() -> tuple[Tensor, Tensor]:
@@ -138,10 +138,10 @@ def _run_out_of_turn(make: Callable[[], T]) -> T:
 
 def seen_cells(found: CellGrid) -> CellGrid:
     """Returns a map with masked cells as NaN."""
-    return np.where(_open(found), found, np.nan).astype(np.float32)
+    return np.where(_unmasked_cells(found), found, np.nan).astype(np.float32)
 
 
-def _open(found: CellGrid) -> NDArray[np.bool_]:
+def _unmasked_cells(found: CellGrid) -> NDArray[np.bool_]:
     """Returns which cells of maps (…, t, t) are not masked: all, or those up to the diagonal."""
     every = np.ones_like(found, bool)
     return every if np.triu(found, 1).any() else np.tril(every)
@@ -151,14 +151,14 @@ def covered_cells(found: CellGrid) -> Any:
     """Returns a map that hides the weights: light cells can have a weight, dark ones cannot."""
     least, more, masked = (84, 14, 36) if heatmap.DARK.get() else (205, 18, 90)
     board = least + more * (np.indices(found.shape).sum(0) % 2)
-    shade = np.where(_open(found), board, masked).astype(np.uint8)
+    shade = np.where(_unmasked_cells(found), board, masked).astype(np.uint8)
     return np.repeat(shade[:, :, None], 3, axis=2)
 
 
 # --- A table of a sequence: the symbol, the prediction and the right answer at each position
 
 WORDS = 12  # the greatest number of words in a row of the table
-UNKNOWN = '<span class="muted">not known</span>'
+NOT_KNOWN_HTML = '<span class="muted">not known</span>'
 
 
 def html(
@@ -198,13 +198,13 @@ def _table(
     )
     reads = "".join(f"<td>{markup.text(read.words[i])}</td>" for i in places)
     says = "".join(
-        _unjudged(read, said[i])
+        _unknown_answer_cell(read, said[i])
         if i in in_doubt
         else _prediction_cell(read, said[i], float(chances[i, said[i]]), answers[i])
         for i in places
     )
     right = "".join(
-        f"<td>{UNKNOWN if i in in_doubt else _symbol(read, answers[i])}</td>" for i in places
+        f"<td>{NOT_KNOWN_HTML if i in in_doubt else _symbol(read, answers[i])}</td>" for i in places
     )
     rows = (
         f"<tr><td>place</td>{heads}</tr>",
@@ -235,7 +235,7 @@ def _prediction_cell(read: SymbolInput, said: int, chance: float, answer: int) -
     return f'<td class="{kind}" title="{kind}, with a chance of {chance:.0%}">{text}<br>{sign}</td>'
 
 
-def _unjudged(read: SymbolInput, said: int) -> str:
+def _unknown_answer_cell(read: SymbolInput, said: int) -> str:
     """Returns a cell of the prediction where the right answer is not known."""
     text = markup.text(symbol(read.symbols, said))
     return f'<td class="idle" title="no answer is known here">{text}</td>'
@@ -247,24 +247,24 @@ def _symbol(read: SymbolInput, answer: int) -> str:
 
 # --- The Reading panel: a trained system's answers to a typed sequence, and where its heads look
 
-SEEN = "all"  # stored instead of a guess: all maps are shown
-OFF = Switches("off", longest=200)  # the numbers of heads
-ROW, GUESS = Place("row", None), TextControl("guess", f"{SEEN}|[0-9]{{1,4}}")
-MOST = 48  # the greatest number of heads in the list
+ALL_MAPS = "all"  # stored instead of a guess: all maps are shown
+HEAD_SWITCHES = Switches("off", longest=200)  # the numbers of heads
+ROW, GUESS = Place("row", None), TextControl("guess", f"{ALL_MAPS}|[0-9]{{1,4}}")
+MAX_HEADS = 48  # the greatest number of heads in the list
 CSS = read_static("panels/attention/sequence_reading.css")
 LITTLE = 0.1  # a share of a head's weight; this much above chance means nothing
 
 
 @dataclass(frozen=True)
-class Asked:
+class HeadQuestion:
     """A question about a head: the row, and the position that the visitor clicked, if any.
 
-    The maps are hidden until they are ``shown``.
+    The maps are hidden until they are ``is_revealed``.
     """
 
     head: Head
     row: int
-    shown: bool
+    is_revealed: bool
     guess: int | None
 
 
@@ -273,16 +273,16 @@ def show_sequence_reading(scene: Scene) -> None:
     read = typed.read(scene.entry.name, scene.settings, scene.seed)
     if read is None:
         html_panel.render(
-            f"<p>Up to {typed.MOST} places and symbols are read here.</p>", "reading long"
+            f"<p>Up to {typed.MAX_SYMBOLS} places and symbols are read here.</p>", "reading long"
         )
         return
     _field(read)
-    off = _off(heads(scene))
+    off = _disabled_heads(heads(scene))
     look, able = head_look(scene, read, off), measure_skill(scene, off)
-    asked = _asked(look)
+    asked = _current_question(look)
     map_component.render(
         "reading",
-        (OFF, GUESS),
+        (HEAD_SWITCHES, GUESS),
         partial(_pick, asked),
         head=f"<style>{CSS}</style>"
         + _score_status(look, able, bool(scene.loaded_weights))
@@ -297,27 +297,27 @@ def show_sequence_reading(scene: Scene) -> None:
 SEQUENCE_READING = Panel(
     "Reading",
     show_sequence_reading,
-    controls=(typed.SEQUENCE, typed.TURN, OFF, ROW, GUESS, HEAD, SOFTMAX),
+    controls=(typed.SEQUENCE, typed.TURN, HEAD_SWITCHES, ROW, GUESS, HEAD, SOFTMAX),
 )
 
 
 # --- what the session asks -----------------------------------------------------------------------
 
 
-def _off(every: tuple[Head, ...]) -> frozenset[Head]:
+def _disabled_heads(every: tuple[Head, ...]) -> frozenset[Head]:
     """Returns the heads that are switched off."""
-    return frozenset(head for n, head in enumerate(every) if str(n) in OFF.names)
+    return frozenset(head for n, head in enumerate(every) if str(n) in HEAD_SWITCHES.names)
 
 
-def _asked(look: Look) -> Asked:
+def _current_question(look: Look) -> HeadQuestion:
     """Returns the question; by default about the last layer's best head."""
     last = look.heads[-1].softmax
     softmax, guess, length = SOFTMAX.value, GUESS.value, look.read.length
     own = [head for head in look.heads if head.softmax == softmax]
     own = own or [head for head in look.heads if head.softmax == last]
-    row = ROW.among(length, look.asked[2 * len(look.asked) // 3])
+    row = ROW.among(length, look.question_positions[2 * len(look.question_positions) // 3])
     best, chosen = max(own, key=lambda head: look.finds(head, row)), HEAD.among(len(own))
-    return Asked(
+    return HeadQuestion(
         own[chosen] if softmax else best,
         row,
         bool(guess),
@@ -334,26 +334,26 @@ def _field(read: SymbolInput) -> None:
         st.text_input(
             "A sequence",
             key=typed.SEQUENCE.name,
-            max_chars=2 * typed.MOST,
+            max_chars=2 * typed.MAX_SYMBOLS,
             placeholder=" ".join(read.words),
             help=f"Symbols: {' '.join(read.symbols)}. Left empty, it is an example of the task.",
-            on_change=_again,
+            on_change=_hide_answer,
         )
-        st.button("Another example", key="another", on_click=_another)
-    if read.wrong:
-        st.warning(f"{read.wrong} Below stands an example.")
+        st.button("Another example", key="another", on_click=_choose_next_example)
+    if read.error_text:
+        st.warning(f"{read.error_text} Below stands an example.")
 
 
-def _another() -> None:
+def _choose_next_example() -> None:
     """Chooses the next example of the seed; a callback."""
     typed.TURN.put(str(int(typed.TURN.value or 0) + 1))
     typed.SEQUENCE.put("")
-    _again()
+    _hide_answer()
 
 
-def _again() -> None:
+def _hide_answer() -> None:
     """Hides the answer for the next question, unless all maps are shown; a callback."""
-    _ask("", GUESS.value if GUESS.value == SEEN else "")
+    _ask("", GUESS.value if GUESS.value == ALL_MAPS else "")
 
 
 def _ask(row: str, guess: str) -> None:
@@ -372,8 +372,8 @@ def _score_status(look: Look, able: HeadReport, learned: bool = True) -> str:
     doubt = _doubt(look)
     here = f"{hits} of {due} right here{by}. " if due else "Nothing is asked here. "
     here = "" if doubt and not due else here
-    off = len(look.off)
-    tried, right = f"{able.tried:,} sequences", f"<b>{able.full_score:.1%}</b> are right"
+    off = len(look.disabled_heads)
+    tried, right = f"{able.sequence_count:,} sequences", f"<b>{able.full_score:.1%}</b> are right"
     now = f", <b>{able.current_score:.1%}</b> with {markup.plural(off, 'head')} off" if off else ""
     return (
         f'<p role="status">{here}{doubt}Of all answers in {tried} that it '
@@ -390,11 +390,11 @@ def _doubt(look: Look) -> str:
     return f"No answer is known for {named}: the sentences it has learned are built otherwise. "
 
 
-def _map(look: Look, asked: Asked) -> Heatmap:
+def _map(look: Look, asked: HeadQuestion) -> Heatmap:
     """Returns the large map; before the guess it shows only which cells can have a weight."""
     found, name = look.maps[asked.head], look.names[asked.head]
     marks = [CellFrame("row", asked.row)]
-    if asked.shown:
+    if asked.is_revealed:
         marks.append(CellFrame("looks", asked.row, int(found[asked.row].argmax())))
     if asked.guess is not None:
         marks.append(CellFrame("guess", asked.row, asked.guess))
@@ -408,21 +408,21 @@ def _map(look: Look, asked: Asked) -> Heatmap:
         AxisLabels(f"where it looks, {name.lower()}", "at place", words),
         value_label="weight",
         square_cells=True,
-        pixels=None if asked.shown else covered_cells(found),
+        pixels=None if asked.is_revealed else covered_cells(found),
         marks=tuple(marks),
         cell_action=map_component.CELL,
     )
 
 
-def _question(look: Look, asked: Asked) -> str:
+def _question(look: Look, asked: HeadQuestion) -> str:
     """Returns the question, or after the guess its answer."""
     said = markup.text(look.read.words[asked.row])
-    if not asked.shown:
+    if not asked.is_revealed:
         return (
             f"<h2>Where will row {asked.row} look?</h2>"
             f"<p>At place {asked.row} it reads <b>{said}</b>. What must it know to answer? Click "
             "the cell of this row that you think has the largest weight, or "
-            f"{GUESS.button(SEEN, 'just see it')}</p>"
+            f"{GUESS.button(ALL_MAPS, 'just see it')}</p>"
         )
     weights = look.maps[asked.head][asked.row]
     best = int(weights.argmax())
@@ -432,7 +432,7 @@ def _question(look: Look, asked: Asked) -> str:
     )
     if asked.guess is not None:
         told = _verdict(asked.guess, best, weights) + told
-    more = f"ask={_next(look.asked, asked.row)}"
+    more = f"ask={_next_row(look.question_positions, asked.row)}"
     button = f'<button type="button" class="plain" data-pick="{more}">Ask me another</button>'
     return f"<h2>Where row {asked.row} looks</h2><p>{told} {button}</p>"
 
@@ -447,19 +447,19 @@ def _verdict(guess: int, best: int, weights: CellGrid) -> str:
     return f"{sign} <b>You said place {guess}</b>, which gets {weights[guess]:.2f} (dashed). "
 
 
-def _next(rows: tuple[int, ...], row: int) -> int:
+def _next_row(rows: tuple[int, ...], row: int) -> int:
     """Returns another row with an answer, which is not adjacent.
 
-    >>> _next((0, 1, 2, 3), 1), _next((5,), 5)
+    >>> _next_row((0, 1, 2, 3), 1), _next_row((5,), 5)
     (0, 5)
     """
     own = rows.index(row) if row in rows else 0
     return rows[(own + len(rows) // 2 + 1) % len(rows)]
 
 
-def _does(asked: Asked, able: HeadReport) -> str:
+def _does(asked: HeadQuestion, able: HeadReport) -> str:
     """Returns how much of the head's weight is on the cells with the answer."""
-    if not asked.shown:
+    if not asked.is_revealed:
         return ""
     found = able.attention_shares[asked.head]
     rows = "".join(
@@ -471,26 +471,30 @@ def _does(asked: Asked, able: HeadReport) -> str:
     return f'<table class="shares"><caption>{told}</caption>{rows}</table>'
 
 
-def _heads(look: Look, asked: Asked, able: HeadReport) -> str:
+def _heads(look: Look, asked: HeadQuestion, able: HeadReport) -> str:
     """Returns a row for each head: its map, its behaviour, the score without it, a switch."""
-    run = heatmap.visible_range(len(look.heads), look.heads.index(asked.head), MOST)
+    run = heatmap.visible_range(len(look.heads), look.heads.index(asked.head), MAX_HEADS)
     rows = "".join(_head(i, look, asked, able) for i in run)
     return f'<div class="readers"><table>{rows}</table></div>'
 
 
-def _head(i: int, look: Look, asked: Asked, able: HeadReport) -> str:
+def _head(i: int, look: Look, asked: HeadQuestion, able: HeadReport) -> str:
     head = look.heads[i]
-    name, on = look.names[head], head not in look.off
+    name, on = look.names[head], head not in look.disabled_heads
     small = heatmap.pool(look.maps[head], heatmap.SMALL).maps
     picture, does = '<span class="cover">?</span>', "looks at …"
-    if asked.shown:
+    if asked.is_revealed:
         ends = ColourRange(0.0, float(small.max()) or 1.0)
         picture = f'<img alt="" src="{heatmap.data_url(seen_cells(small), ends)}">'
         what, share = able.does(head)
         clear = share - able.even[what] > LITTLE
         does = f"{what} {share:.2f}" if clear else "nothing in particular"
     switch = "on" if on else "off"
-    less = f"right without it: {able.without[head]:.1%}" if head in able.without else ""
+    less = (
+        f"right without it: {able.scores_without_head[head]:.1%}"
+        if head in able.scores_without_head
+        else ""
+    )
     return (
         f'<tr{"" if on else " class=idle"}><td><button type="button" data-pick="map={head.softmax}.'
         f'{head.number}" aria-pressed="{str(head == asked.head).lower()}" '
@@ -498,21 +502,22 @@ def _head(i: int, look: Look, asked: Asked, able: HeadReport) -> str:
         f"<td><b>{name}</b><br>{does}<br>"
         f'<span class="muted">{less}</span></td>'
         f'<td><button type="button" class="plain" role="switch" aria-checked="{str(on).lower()}" '
-        f'aria-label="{switch}: {name}" data-pick="{OFF.action(i)}">{switch}</button></td></tr>'
+        f'aria-label="{switch}: {name}" '
+        f'data-pick="{HEAD_SWITCHES.action(i)}">{switch}</button></td></tr>'
     )
 
 
 # --- what is clicked -----------------------------------------------------------------------------
 
 
-def _pick(asked: Asked, name: str, value: str) -> None:
+def _pick(asked: HeadQuestion, name: str, value: str) -> None:
     """Applies a click; a callback."""
     if name == MAP:
         choose(value)
     elif name == map_component.CELL:
         row, _, column = value.partition(",")
-        _ask(row, SEEN if asked.shown else column)
+        _ask(row, ALL_MAPS if asked.is_revealed else column)
     elif name == ROW.name:
-        _ask(value, SEEN if asked.shown else "")
+        _ask(value, ALL_MAPS if asked.is_revealed else "")
     elif name == "ask":
         _ask(value, "")

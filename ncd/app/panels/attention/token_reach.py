@@ -12,13 +12,13 @@ import ncd
 from ncd.answers.model_memory import kept_by_window, layer_windows
 from ncd.app.panels.attention.kv_cache import CONTEXT
 from ncd.app.parts import heatmap, map_component
-from ncd.app.parts.heatmap import CellGrid, ColourRange
 from ncd.app.parts.map_component import AxisLabels, CellFrame, Heatmap
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene, numbers_origin
 from ncd.app.state.cache import CACHE, cached, get_or_make
 from ncd.app.state.controls import Place
 from ncd.circuit.costs import cached_numbers, in_bytes
+from ncd.explain.colour_scale import CellGrid, ColourRange
 from ncd.language.number_formats import PLAIN_FORMATS
 from ncd.run.seeding import generator
 from ncd.site import markup
@@ -27,8 +27,8 @@ from ncd.site import markup
 
 UP_TO, AT = Place("up_to_layer", None), Place("reach_from", None)
 POSITIONS, LAYERS = 64, 8  # the greatest numbers that are measured
-SMALL = {"h": 1, "k": 4}  # the reach does not depend on these sizes
-FELT = 1e-12  # smaller changes are rounding errors
+REACH_SIZES = {"h": 1, "k": 4}  # the reach does not depend on these sizes
+MIN_CHANGE = 1e-12  # smaller changes are rounding errors
 
 
 def show_token_reach(scene: Scene) -> None:
@@ -58,16 +58,20 @@ def reach(scene: Scene, layers: int, positions: int) -> CellGrid:
     measured once for each window, as no layer and no position knows how many come after it.
     """
     key = ("reach", scene.entry.name, scene.settings["w"], scene.seed)
-    whole: CellGrid = get_or_make(CACHE, key, lambda: scene.run_in_pool(lambda: _measured(scene)))
+    whole: CellGrid = get_or_make(
+        CACHE, key, lambda: scene.run_in_pool(lambda: _layer_reach(scene))
+    )
     found = whole[:positions, :positions]
     return np.where(found <= layers, found, np.float32(np.inf))
 
 
-def _measured(scene: Scene) -> CellGrid:
+def _layer_reach(scene: Scene) -> CellGrid:
     """Returns the reach of the most layers; each token is changed separately, all in one run."""
-    sizes = {**scene.settings, **SMALL, "n": LAYERS, "t": POSITIONS}
+    sizes = {**scene.settings, **REACH_SIZES, "n": LAYERS, "t": POSITIONS}
     module = ncd.compile(scene.entry.build(**sizes), scene.seed).double()
-    given = torch.randn(POSITIONS, SMALL["k"], generator=generator(scene.seed, "reach")).double()
+    given = torch.randn(
+        POSITIONS, REACH_SIZES["k"], generator=generator(scene.seed, "reach")
+    ).double()
     changed = given + torch.eye(POSITIONS).double()[..., None]
     with torch.no_grad():
         run = ncd.trace(module, torch.cat((given[None], changed)))
@@ -76,7 +80,7 @@ def _measured(scene: Scene) -> CellGrid:
     for layer, id in reversed([*enumerate(ends, 1)]):
         value = run.values[id]
         far = (value[1:] - value[:1]).abs().amax(-1).T.numpy()
-        first[far > FELT] = layer
+        first[far > MIN_CHANGE] = layer
     return first
 
 
@@ -116,7 +120,7 @@ def _reach_summary(scene: Scene, found: CellGrid, layers: int, at: int) -> str:
 
 # --- The layers of a model: windows or the whole text, and what windows save in the cache
 
-USUAL = "bfloat16"
+USUAL_CACHE_FORMAT = "bfloat16"
 WINDOW_BAR_LENGTH = 10.0  # the longest bar, in em
 MAX_LAYER_ROWS = 48  # rows
 
@@ -144,7 +148,7 @@ LAYER_WINDOWS = Panel("Layers", show_layer_windows, needs_run=False, controls=(C
 
 
 def _windows_summary(scene: Scene, local: tuple[bool, ...], context: int) -> str:
-    name = USUAL if scene.formats.cache == PLAIN_FORMATS else scene.formats.cache
+    name = USUAL_CACHE_FORMAT if scene.formats.cache == PLAIN_FORMATS else scene.formats.cache
     numbers = cached_numbers(scene.circuit, scene.entry.cached)
     here, whole = (
         markup.amount(in_bytes(n, name), "B")
@@ -182,7 +186,7 @@ def _rows(scene: Scene, local: tuple[bool, ...], context: int) -> str:
 
 # --- The words that a hidden position depends on, found by exchanging each of them
 
-MASKED = Place("masked", None)
+HIDDEN_POSITION = Place("masked", None)
 TEXTS = 128  # that are run at once
 MAX_MASKING_FLOPS = 1_200_000_000  # FLOPs for all of them: some hundredths of a second
 MASKING_BAR_LENGTH = 8.0  # the longest bar, in em
@@ -191,14 +195,14 @@ MASKING_BAR_LENGTH = 8.0  # the longest bar, in em
 def show_both_sides(scene: Scene) -> None:
     """Shows how far a hidden word's vector moves if another word is exchanged."""
     t = len(scene.inputs[0])
-    at = MASKED.among(t, t // 2)
+    at = HIDDEN_POSITION.among(t, t // 2)
     hidden = _hidden(scene, t, at)
     given = *scene.run_key, hidden.start
     make = partial(scene.run_in_pool, lambda: moves(scene, hidden))
     found = cached("both sides", scene.term, *given, make=make)
     words = scene.axis_words("t")
     said = f" ({markup.text(words[at])})" if at < len(words) else ""
-    slider = MASKED.html(f"hidden: position {at}{said}", t, at)
+    slider = HIDDEN_POSITION.html(f"hidden: position {at}{said}", t, at)
     map_component.render(
         "both sides",
         BOTH_SIDES.controls,
@@ -208,7 +212,7 @@ def show_both_sides(scene: Scene) -> None:
     )
 
 
-BOTH_SIDES = Panel("Both sides", show_both_sides, controls=(MASKED,))
+BOTH_SIDES = Panel("Both sides", show_both_sides, controls=(HIDDEN_POSITION,))
 
 
 def _hidden(scene: Scene, t: int, at: int) -> range:
@@ -229,7 +233,7 @@ def moves(scene: Scene, hidden: range) -> CellGrid:
     t, v = len(words), scene.settings["v"]
     grid = np.full((t, t), np.nan, np.float32)
     for places in torch.tensor(hidden).split(max(1, TEXTS // (t + 1))):
-        texts = torch.cat([_exchanged(words, at, v) for at in places.tolist()])
+        texts = torch.cat([_perturbed_texts(words, at, v) for at in places.tolist()])
         out = scene.module(texts, *(x.expand(len(texts), *x.shape) for x in rest))
         every = (out[0] if isinstance(out, tuple) else out).float().chunk(len(places))
         for at, vectors in zip(places.tolist(), every, strict=True):
@@ -238,7 +242,7 @@ def moves(scene: Scene, hidden: range) -> CellGrid:
     return grid
 
 
-def _exchanged(words: Tensor, at: int, v: int) -> Tensor:
+def _perturbed_texts(words: Tensor, at: int, v: int) -> Tensor:
     """Returns the text with one word hidden, then the same with each word exchanged in turn."""
     hidden, places = words.clone(), torch.arange(len(words))
     hidden[at] = 0
@@ -254,7 +258,7 @@ def _masking_map(scene: Scene, found: CellGrid, at: int) -> Heatmap:
         "How far a hidden position moves with each other word",
         heatmap.pool(found, heatmap.LARGE),
         ColourRange.of(np.nan_to_num(found), signed=False),
-        AxisLabels("hidden word", "hidden word", words, MASKED),
+        AxisLabels("hidden word", "hidden word", words, HIDDEN_POSITION),
         AxisLabels("word that is exchanged", "exchanged word", words),
         value_label="moves by",
         square_cells=True,

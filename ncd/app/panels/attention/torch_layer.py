@@ -25,8 +25,10 @@ from ncd.systems.transformers.encoder_decoder import ACTIVATIONS
 Settings = Mapping[str, int]
 Weights = Mapping[str, Tensor]
 PARTS = ("q", "k", "v")
-LONG = ' style="white-space:normal;overflow-wrap:anywhere;min-width:9rem"'  # long names may wrap
-FEW = 12  # the greatest number of rows and columns of a mask that are shown
+WRAPPED_NAME_STYLE = (
+    ' style="white-space:normal;overflow-wrap:anywhere;min-width:9rem"'  # long names may wrap
+)
+MAX_MASK_SIDE = 12  # the greatest number of rows and columns of a mask that are shown
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ class TorchLayer:
 
 
 @dataclass(frozen=True)
-class Compared:
+class LayerDifferences:
     """The largest differences of outputs and gradients, and torch's parameters by name."""
 
     outputs: float
@@ -57,7 +59,10 @@ def show_torch_layer(scene: Scene) -> None:
         return
     key = scene.run_key
     found = cached(
-        "torch layer", scene.term, *key, make=lambda: scene.run_in_pool(lambda: compared(scene))
+        "torch layer",
+        scene.term,
+        *key,
+        make=lambda: scene.run_in_pool(lambda: compare_layers(scene)),
     )
     rows = [_row(*parameter) for parameter in found.parameters]
     table = markup.table(("torch’s parameter", "Shape", "Numbers", "Here"), rows, numbers=(2,))
@@ -146,7 +151,7 @@ LAYERS = {
 # --- the comparison -------------------------------------------------------------------------------
 
 
-def packed(weights: Weights) -> dict[str, Tensor]:
+def torch_weights(weights: Weights) -> dict[str, Tensor]:
     """Returns the weights by torch's names; q, k and v of an attention are stacked."""
     found = dict(weights)
     for path in [name for name in weights if name.endswith("q.weight")]:
@@ -158,7 +163,7 @@ def packed(weights: Weights) -> dict[str, Tensor]:
     return found
 
 
-def compared(scene: Scene) -> Compared:
+def compare_layers(scene: Scene) -> LayerDifferences:
     """Runs both forward and backward on the same weights and inputs."""
     layer, settings = LAYERS[scene.entry.name], scene.settings
     weights = {name: w.detach().requires_grad_() for name, w in scene.module.named_parameters()}
@@ -167,7 +172,7 @@ def compared(scene: Scene) -> Compared:
         theirs = layer.make(settings)
     given, named = layer.call(settings, inputs)
     one = functional_call(scene.module, weights, inputs)
-    two = functional_call(theirs, packed(weights), given, named)
+    two = functional_call(theirs, torch_weights(weights), given, named)
     row = None
     if isinstance(two, tuple):
         two, attention = two
@@ -177,15 +182,21 @@ def compared(scene: Scene) -> Compared:
     pairs = (torch.autograd.grad((x * random).sum(), leaves) for x in (one, two))
     gradients = max(max_difference(a, b) for a, b in zip(*pairs, strict=True))
     named_parameters = theirs.named_parameters()
-    parameters = tuple((name, tuple(p.shape), here(name)) for name, p in named_parameters)
-    return Compared(max_difference(one, two), gradients, parameters, row)
+    parameters = tuple(
+        (name, tuple(p.shape), project_parameter_name(name)) for name, p in named_parameters
+    )
+    return LayerDifferences(max_difference(one, two), gradients, parameters, row)
 
 
-def here(name: str) -> str:
+def project_parameter_name(name: str) -> str:
     """Returns this project's name for one of torch's parameters.
 
-    >>> here("layers.0.self_attn.in_proj_weight"), here("out_proj.bias"), here("norm1.weight")
-    ('layers.0.self_attn.{q, k, v}.weight', 'out.bias', 'norm1.weight')
+    >>> project_parameter_name("layers.0.self_attn.in_proj_weight")
+    'layers.0.self_attn.{q, k, v}.weight'
+    >>> project_parameter_name("out_proj.bias")
+    'out.bias'
+    >>> project_parameter_name("norm1.weight")
+    'norm1.weight'
     """
     name = name.replace("out_proj.", "out.")
     for kind in ("weight", "bias"):
@@ -200,12 +211,12 @@ def _row(name: str, shape: tuple[int, ...], ours: str) -> str:
         markup.text(path).replace(".", ".<wbr>") for path in (name, ours)
     )
     return (
-        f"<tr><td{LONG}><code>{theirs}</code></td><td>{sizes}</td>"
-        f'<td class="number">{numbers:,}</td><td{LONG}><code>{own}</code></td></tr>'
+        f"<tr><td{WRAPPED_NAME_STYLE}><code>{theirs}</code></td><td>{sizes}</td>"
+        f'<td class="number">{numbers:,}</td><td{WRAPPED_NAME_STYLE}><code>{own}</code></td></tr>'
     )
 
 
-def _torch_layer_summary(scene: Scene, found: Compared) -> str:
+def _torch_layer_summary(scene: Scene, found: LayerDifferences) -> str:
     code = LAYERS[scene.entry.name].code
     rows = (
         ""
@@ -229,7 +240,7 @@ def _masks(scene: Scene) -> str:
 
 
 def _mask(name: str, mask: Tensor) -> str:
-    if max(mask.shape) > FEW:
+    if max(mask.shape) > MAX_MASK_SIDE:
         return f"<p><code>{name}</code>: too large to write out here.</p>"
     rows = mask.tolist() if mask.dim() > 1 else [mask.tolist()]
     cells = "".join(
@@ -247,7 +258,7 @@ def _truth(hidden: bool) -> str:
 
 # --- The Two orders panel: which feature of a merged map belongs to which head
 
-MOST = 192  # the greatest number of features that are drawn as cells
+MAX_FEATURES = 192  # the greatest number of features that are drawn as cells
 ORDERS = {1: "(h 3k)", 0: "(3k h)"}
 CELL = "display:inline-block;width:1.15em;text-align:center;font-size:0.8em;margin:0 1px 2px 0"
 ROLES = {"q": "linear", "k": "einsum", "v": "scale"}
@@ -257,8 +268,8 @@ ROLES = {"q": "linear", "k": "einsum", "v": "scale"}
 class Orders:
     """The difference of the two orders on one map, before and after permuting its features."""
 
-    same: float
-    permuted: float
+    plain_difference: float
+    permuted_difference: float
 
 
 def show_merged_heads(scene: Scene) -> None:
@@ -323,10 +334,14 @@ def _strip(h: int, k: int, outside: int, scene: Scene) -> str:
     cells = "".join(
         f'<span style="{CELL};background:{shade[part]}" '
         f'title="feature {n}: {part} of head {head}, number {i}">{head}</span>'
-        for n, (part, head, i) in enumerate(every[:MOST])
+        for n, (part, head, i) in enumerate(every[:MAX_FEATURES])
     )
     now = " (now)" if outside == scene.settings["outside"] else ""
-    more = f"<p class='muted'>The first {MOST} of {len(every):,}.</p>" if len(every) > MOST else ""
+    more = (
+        f"<p class='muted'>The first {MAX_FEATURES} of {len(every):,}.</p>"
+        if len(every) > MAX_FEATURES
+        else ""
+    )
     return f'<h2>{ORDERS[outside]}{now}</h2><div style="line-height:1.5">{cells}</div>{more}'
 
 
@@ -338,8 +353,9 @@ def _merged_heads_summary(scene: Scene, found: Orders) -> str:
     return (
         f"<p>A cell is a feature of {names}; the number in it is its head.</p>"
         f"<p>The same map read in the other order: the outputs are "
-        f"<b>{markup.digits(found.same)}</b> apart. With the map’s columns permuted alike: "
-        f"<b>{markup.digits(found.permuted)}</b>. "
+        f"<b>{markup.digits(found.plain_difference)}</b> apart. With the map’s columns "
+        "permuted alike: "
+        f"<b>{markup.digits(found.permuted_difference)}</b>. "
         f'<span class="muted">{numbers_origin(scene)}</span></p>'
     )
 

@@ -8,10 +8,16 @@ import streamlit as st
 import torch
 from torch import Tensor
 
-from ncd.app.panels.learning.mistakes import colour, painted
+from ncd.app.panels.learning.mistakes import class_overlay, colour
 from ncd.app.parts import heatmap, html_panel
 from ncd.app.scene.panel import Panel
-from ncd.app.scene.scene import LONG, UNTRAINED_REASON, Scene, numbers_origin, with_tooltip
+from ncd.app.scene.scene import (
+    LONG_RUN_FLOPS,
+    UNTRAINED_REASON,
+    Scene,
+    numbers_origin,
+    with_tooltip,
+)
 from ncd.app.state import selection
 from ncd.app.state.cache import cached
 from ncd.app.state.controls import Place
@@ -25,7 +31,7 @@ from ncd.systems.training.tasks import iou
 SIDE, SMALL = 224, 96  # pixels on the screen: of one picture, and of one in a batch
 METER, SHORT = 14.0, 5.0  # the length of a bar for 100 %, in em
 ROW = "display:flex;flex-wrap:wrap;align-items:flex-start"
-MOST = 16  # pictures of a batch
+MAX_PICTURES = 16  # pictures of a batch
 LIKELIEST = 3  # the number of classes that are shown for a picture in a batch
 
 
@@ -53,9 +59,13 @@ def _batch(images: torch.Tensor, shares: torch.Tensor, origin: str) -> str:
     each = "".join(
         f'<div style="display:flex;gap:0.8rem">{_picture(image, SMALL)}'
         f"<div>{_classes(own, SHORT, LIKELIEST)}</div></div>"
-        for image, own in zip(images[:MOST], shares[:MOST], strict=True)
+        for image, own in zip(images[:MAX_PICTURES], shares[:MAX_PICTURES], strict=True)
     )
-    shown = f"The first {MOST} of {len(images):,} pictures. " if len(images) > MOST else ""
+    shown = (
+        f"The first {MAX_PICTURES} of {len(images):,} pictures. "
+        if len(images) > MAX_PICTURES
+        else ""
+    )
     size = f"{shown}Each picture goes in as {_size(images[0])}."
     return f'<div style="{ROW};gap:1.2rem 2.4rem">{each}</div><p class="muted">{size} {origin}</p>'
 
@@ -104,7 +114,7 @@ def _percent(share: float) -> str:
 
 # --- The Mask panel: unseen pictures, and the class that the network gives each pixel
 
-PICKED = Place("masked")  # the number of the picture
+PICTURE_NUMBER = Place("masked")  # the number of the picture
 TRAIN, TRAINING = "train", "Training"
 PICTURES = 8  # the number of pictures for a small network
 STYLE = """<style>
@@ -125,22 +135,26 @@ class Masks(NamedTuple):
     """
 
     pictures: Tensor
-    found: Tensor
-    right: Tensor
+    predicted_classes: Tensor
+    true_classes: Tensor
     iou: float
 
     @property
-    def own(self) -> int:
+    def visitor_count(self) -> int:
         """The number of pictures of the visitor's, which have no known answer."""
-        return len(self.pictures) - len(self.right)
+        return len(self.pictures) - len(self.true_classes)
 
-    def wrong(self, i: int) -> Tensor | None:
+    def wrong_pixels(self, i: int) -> Tensor | None:
         """Returns the pixels of a picture that are wrong, if the answer is known."""
-        return None if i < self.own else self.found[i] != self.right[i - self.own]
+        return (
+            None
+            if i < self.visitor_count
+            else self.predicted_classes[i] != self.true_classes[i - self.visitor_count]
+        )
 
-    def said(self, i: int) -> str:
+    def error_text(self, i: int) -> str:
         """Returns a phrase about the number of wrong pixels in a picture."""
-        wrong = self.wrong(i)
+        wrong = self.wrong_pixels(i)
         return "what goes in" if wrong is None else f"{int(wrong.sum()):,} wrong"
 
 
@@ -153,7 +167,7 @@ def show_segmentation(scene: Scene) -> None:
     html_panel.render(_html(scene, masks), "mask", SEGMENTATION.controls, _pick)
 
 
-SEGMENTATION = Panel("Mask", show_segmentation, controls=(PICKED,))
+SEGMENTATION = Panel("Mask", show_segmentation, controls=(PICTURE_NUMBER,))
 
 
 def _pick(value: str) -> None:
@@ -164,7 +178,7 @@ def _pick(value: str) -> None:
 
 def measure(scene: Scene) -> Masks:
     """Segments pictures that are not in the training data."""
-    few = 1 if scene.cost.flops * PICTURES > LONG else PICTURES
+    few = 1 if scene.cost.flops * PICTURES > LONG_RUN_FLOPS else PICTURES
     side, classes = scene.settings["x"], min(scene.settings["y"], len(KINDS))
     pictures, right = shapes(few, side, classes, generator(scene.seed, "pictures of the masks"))
     own = scene.inputs[0].cpu()[None] if scene.inputs_spec.pictures else pictures[:0]
@@ -175,14 +189,16 @@ def measure(scene: Scene) -> Masks:
 
 
 def _html(scene: Scene, masks: Masks) -> str:
-    at = PICKED.among(len(masks.pictures))
-    picture, found = masks.pictures[at], masks.found[at]
+    at = PICTURE_NUMBER.among(len(masks.pictures))
+    picture, found = masks.pictures[at], masks.predicted_classes[at]
     seen = [
-        ("The picture", painted(picture, torch.zeros_like(found))),
-        ("What the network finds", painted(picture, found, masks.wrong(at))),
+        ("The picture", class_overlay(picture, torch.zeros_like(found))),
+        ("What the network finds", class_overlay(picture, found, masks.wrong_pixels(at))),
     ]
-    if at >= masks.own:
-        seen.append(("What is there", painted(picture, masks.right[at - masks.own])))
+    if at >= masks.visitor_count:
+        seen.append(
+            ("What is there", class_overlay(picture, masks.true_classes[at - masks.visitor_count]))
+        )
     figures = "".join(
         f'<figure><img alt="" src="{heatmap.image_url(pixels)}">'
         f"<figcaption>{said}</figcaption></figure>"
@@ -197,7 +213,7 @@ def _html(scene: Scene, masks: Masks) -> str:
 
 def _summary_html(scene: Scene, masks: Masks) -> str:
     """Returns a sentence about the quality of the masks and the origin of the weights."""
-    count = markup.plural(len(masks.right), "picture")
+    count = markup.plural(len(masks.true_classes), "picture")
     weights = with_tooltip("Untrained weights", UNTRAINED_REASON)
     offer = f' <button class="plain" data-pick="{TRAIN}">Train them</button>'
     if scene.loaded_weights:
@@ -222,11 +238,18 @@ def _kinds(classes: int) -> str:
 def _others(masks: Masks, at: int) -> str:
     """Returns all pictures as buttons."""
     buttons = (
-        PICKED.button(i, f'<img alt="" src="{_small(masks, i)}">{masks.said(i)}', i == at, "thumb")
+        PICTURE_NUMBER.button(
+            i,
+            f'<img alt="" src="{_thumbnail_url(masks, i)}">{masks.error_text(i)}',
+            i == at,
+            "thumb",
+        )
         for i in range(len(masks.pictures))
     )
     return f'<div class="heads">{"".join(buttons)}</div>'
 
 
-def _small(masks: Masks, i: int) -> str:
-    return heatmap.image_url(painted(masks.pictures[i], masks.found[i], large=heatmap.SMALL))
+def _thumbnail_url(masks: Masks, i: int) -> str:
+    return heatmap.image_url(
+        class_overlay(masks.pictures[i], masks.predicted_classes[i], large=heatmap.SMALL)
+    )

@@ -16,7 +16,6 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from ncd.app.parts import heatmap, html_panel
-from ncd.app.parts.heatmap import CellGrid, ColourRange
 from ncd.app.parts.html_panel import read_static, sent_value
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene, numbers_origin
@@ -24,6 +23,7 @@ from ncd.app.state import knobs
 from ncd.app.state.cache import cached
 from ncd.app.state.controls import GridPlace, Place, pick, slider
 from ncd.circuit.circuit import Cell
+from ncd.explain.colour_scale import CellGrid, ColourRange
 from ncd.ops.sliding_window import Sides, SlidingWindowOp, per_dimension
 from ncd.site import markup
 from ncd.site.markup import GREY, HIGHLIGHT_JS, PANEL_CSS

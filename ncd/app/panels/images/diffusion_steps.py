@@ -11,12 +11,12 @@ from torch import Tensor
 
 from ncd.app.panels.images import picture_parts as parts
 from ncd.app.parts import heatmap, html_panel, map_component
-from ncd.app.parts.heatmap import ColourRange
 from ncd.app.parts.map_component import AxisLabels, CellFrame, Heatmap
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import UNTRAINED_REASON, Scene, numbers_origin, with_tooltip
 from ncd.app.state.cache import cached
 from ncd.app.state.controls import Choice, Place
+from ncd.explain.colour_scale import ColourRange
 from ncd.run.seeding import generator
 from ncd.site import markup
 from ncd.site.markup import GREY
@@ -40,10 +40,10 @@ class DenoisingPath:
 
     ``noisy`` are the pictures before each step and at the end, (steps + 1, samples, o, x, x).
     ``noise`` is what the network takes for noise at each step, and ``guess`` the picture that
-    would be left without it. ``at`` are the steps, from the last.
+    would be left without it. ``timesteps`` are the steps, from the last.
     """
 
-    at: tuple[int, ...]
+    timesteps: tuple[int, ...]
     noisy: Tensor
     noise: Tensor
     guess: Tensor
@@ -57,8 +57,8 @@ def show_noise_steps(scene: Scene) -> None:
         *scene.run_key,
         make=lambda: scene.run_in_pool(lambda: way(scene)),
     )
-    steps = len(found.at)
-    taken = TAKEN.among(steps + 1, _usual(scene, steps))
+    steps = len(found.timesteps)
+    taken = TAKEN.among(steps + 1, _default_step_count(scene, steps))
     one = SAMPLE.among(found.noisy.shape[1])
     slider = TAKEN.html(f"{taken} of {steps} steps", steps + 1, taken)
     html_panel.render(
@@ -72,7 +72,7 @@ def show_noise_steps(scene: Scene) -> None:
 NOISE_STEPS = Panel("Noise to picture", show_noise_steps, controls=(TAKEN, SAMPLE))
 
 
-def _usual(scene: Scene, steps: int) -> int:
+def _default_step_count(scene: Scene, steps: int) -> int:
     """Returns the steps that are taken at first: most of them."""
     return steps * 3 // 4 if scene.loaded_weights else 0
 
@@ -99,7 +99,7 @@ def way(scene: Scene) -> DenoisingPath:
         time = torch.full((samples,), step)
         found = scene.module(x.to(scene.device), time.to(scene.device)).float().cpu()
         picture = ((x - (1 - now).sqrt() * found) / now.sqrt()).clamp(-1, 1)
-        x = _next(x, picture, now, after, draw(x.shape))
+        x = _denoising_step(x, picture, now, after, draw(x.shape))
         noisy.append(x)
         noise.append(found)
         guess.append(picture)
@@ -107,7 +107,9 @@ def way(scene: Scene) -> DenoisingPath:
     return DenoisingPath(tuple(at.tolist()), *made)
 
 
-def _next(x: Tensor, picture: Tensor, now: Tensor, after: Tensor, noise: Tensor) -> Tensor:
+def _denoising_step(
+    x: Tensor, picture: Tensor, now: Tensor, after: Tensor, noise: Tensor
+) -> Tensor:
     """Returns the pictures one step on: Ho et al. 2020, equations 6 and 7."""
     alpha = now / after
     beta = 1 - alpha
@@ -126,7 +128,7 @@ def _samples(found: DenoisingPath, taken: int, one: int) -> str:
 def _closer(found: DenoisingPath, taken: int, one: int) -> str:
     """Returns a sample, what is taken for noise in it, and what would be left without that."""
     shown = parts.figure(_image(found.noisy[taken, one], "the sample", LARGE), "the picture now")
-    if taken == len(found.at):
+    if taken == len(found.timesteps):
         return parts.row(shown)
     noise = parts.map_picture(found.noise[taken, one, 0], "noise", LARGE)
     guess = _image(found.guess[taken, one], "guess", LARGE)
@@ -139,7 +141,7 @@ def _closer(found: DenoisingPath, taken: int, one: int) -> str:
 
 def _strip(found: DenoisingPath, taken: int, one: int) -> str:
     """Returns the way of one sample as a row of pictures."""
-    last = len(found.at)
+    last = len(found.timesteps)
     places = sorted({round(i * last / (STRIP - 1)) for i in range(STRIP)})
     buttons = "".join(
         TAKEN.button(
@@ -162,10 +164,10 @@ def _image(picture: Tensor, alt: str, side: int) -> str:
 def _noise_summary(scene: Scene, found: DenoisingPath) -> str:
     count = scene.settings["T"]
     skipped = ""
-    if not found.at:
+    if not found.timesteps:
         skipped = " So large a network takes no step before it is trained."
-    elif len(found.at) < count:
-        skipped = f" {len(found.at)} of the {count:,} steps are taken, evenly spaced."
+    elif len(found.timesteps) < count:
+        skipped = f" {len(found.timesteps)} of the {count:,} steps are taken, evenly spaced."
     if scene.loaded_weights:
         weights = f"Weights {markup.text(scene.loaded_weights.summary)}, on digits of 8 × 8 pixels."
     else:
@@ -176,8 +178,8 @@ def _noise_summary(scene: Scene, found: DenoisingPath) -> str:
 # --- Time step: what the step sets in a layer, over all steps
 
 STEPS = 24  # that are shown, evenly spaced
-OF = ("attention", "feed-forward")
-NAMES = {str(i): f"{part} of {OF[i // 3]}" for i, part in enumerate(PARTS)}
+SUBLAYERS = ("attention", "feed-forward")
+NAMES = {str(i): f"{part} of {SUBLAYERS[i // 3]}" for i, part in enumerate(PARTS)}
 LAYER, STEP = Place("modulated_layer"), Place("modulated_step")
 PART = Choice("modulated_part", NAMES, "0")
 

@@ -9,7 +9,6 @@ import numpy as np
 import torch
 
 from ncd.app.parts import heatmap, html_panel, slice_picker
-from ncd.app.parts.heatmap import CellGrid, ColourRange
 from ncd.app.parts.html_panel import read_static
 from ncd.app.parts.slice_picker import Dimension
 from ncd.app.runtime.scheduler import run_in_thread
@@ -19,6 +18,7 @@ from ncd.app.state import selection
 from ncd.app.state.cache import cached
 from ncd.circuit.circuit import Value
 from ncd.drawing.pipeline import draw
+from ncd.explain.colour_scale import CellGrid, ColourRange
 from ncd.rewrite.tile_schedule import passes
 from ncd.site import markup
 from ncd.site.op_cards import title
@@ -36,25 +36,25 @@ class Stack:
     value: Value
     made_by: str
     dimensions: tuple[Dimension, ...]
-    rest: tuple[int, ...]
+    outer_dims: tuple[int, ...]
 
     @property
     def batch(self) -> Dimension | None:
-        return self.dimensions[self.rest[0]] if len(self.rest) > 1 else None
+        return self.dimensions[self.outer_dims[0]] if len(self.outer_dims) > 1 else None
 
     @property
     def side(self) -> int:
         """The longer side of an image."""
-        return max(d.size for i, d in enumerate(self.dimensions) if i not in self.rest)
+        return max(d.size for i, d in enumerate(self.dimensions) if i not in self.outer_dims)
 
     def maps(self, tensor: torch.Tensor, at: Mapping[str, int]) -> CellGrid:
         """Returns its images: (channel, height, width)."""
         index = tuple(
-            min(at.get(d.name, 0), d.size - 1) if i in self.rest[:-1] else slice(None)
+            min(at.get(d.name, 0), d.size - 1) if i in self.outer_dims[:-1] else slice(None)
             for i, d in enumerate(self.dimensions)
         )
         numbers: CellGrid = tensor[index].detach().float().cpu().numpy()
-        return numbers if self.rest else numbers[None]
+        return numbers if self.outer_dims else numbers[None]
 
 
 def show_feature_maps(scene: Scene) -> None:

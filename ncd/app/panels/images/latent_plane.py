@@ -10,11 +10,11 @@ from torch import Tensor
 from ncd.app.panels.images import picture_parts as parts
 from ncd.app.panels.learning.mistakes import COLOURS
 from ncd.app.parts import heatmap, html_panel
-from ncd.app.parts.heatmap import CellGrid, ColourRange
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene, numbers_origin
 from ncd.app.state.cache import cached
 from ncd.app.state.controls import Place
+from ncd.explain.colour_scale import CellGrid, ColourRange
 from ncd.run.seeding import generator
 from ncd.site import markup
 from ncd.site.markup import GREY
@@ -25,7 +25,7 @@ POINT = "point"  # an action that sets both
 CELLS, REACH = 15, 3.0  # pictures along a side, and the last of their coordinates
 STEPS = 61  # places of a slider, from -REACH to REACH
 SIDE, LARGE = 420, 140  # pixels
-CHOSEN = "#ff4b4b"
+CHOSEN_COLOUR = "#ff4b4b"
 DOTS = 120  # unseen pictures that are shown as points
 NAME = "digits of the plane"
 
@@ -44,8 +44,8 @@ def show_latent_plane(scene: Scene) -> None:
     found = cached(
         "plane", scene.term, *scene.run_key, make=lambda: scene.run_in_pool(lambda: plane(scene))
     )
-    own = _own(scene)
-    at = tuple(_chosen(key, value) for key, value in ((ACROSS, own[0]), (UP, own[1])))
+    own = _picture_point(scene)
+    at = tuple(_slider_coordinate(key, value) for key, value in ((ACROSS, own[0]), (UP, own[1])))
     picture = cached(
         "decoded",
         scene.term,
@@ -58,7 +58,7 @@ def show_latent_plane(scene: Scene) -> None:
     sliders += UP.html(f"up {_coordinate(at[1])}", STEPS, _step(at[1])) if two else ""
     html_panel.render(
         f'<div class="told">{sliders}</div>'
-        + parts.row(_drawn(found, at, own), _side_html(scene, picture, at, own)),
+        + parts.row(_plane_svg(found, at, own), _side_html(scene, picture, at, own)),
         "plane",
         LATENT_PLANE.controls,
         _pick,
@@ -76,7 +76,7 @@ def _pick(picked: str) -> None:
         UP.put(up)
 
 
-def _chosen(control: Place, default: float) -> float:
+def _slider_coordinate(control: Place, default: float) -> float:
     """Returns a coordinate that a slider chose, or the default."""
     return REACH * (2 * control.among(STEPS) / (STEPS - 1) - 1) if control.value else default
 
@@ -87,7 +87,7 @@ def _step(value: float) -> int:
     return round(share * (STEPS - 1))
 
 
-def _own(scene: Scene) -> tuple[float, float]:
+def _picture_point(scene: Scene) -> tuple[float, float]:
     """Returns the first two numbers of the mean of the page's own picture."""
     mean = scene.trace.outputs[1].float().cpu()
     return float(mean[0]), float(mean[1]) if len(mean) > 1 else 0.0
@@ -125,7 +125,7 @@ def plane(scene: Scene) -> Plane:
     return Plane(pictures, parts.grid(means[:, :2]), tuple(own.answers[:DOTS].tolist()))
 
 
-def _drawn(found: Plane, at: tuple[float, ...], own: tuple[float, float]) -> str:
+def _plane_svg(found: Plane, at: tuple[float, ...], own: tuple[float, float]) -> str:
     """Returns the plane as SVG: its pictures, the points of digits, and the chosen point."""
     x, y = found.pictures.shape[2:]
     sheet = found.pictures.transpose(0, 2, 1, 3).reshape(CELLS * x, CELLS * y)
@@ -143,15 +143,17 @@ def _drawn(found: Plane, at: tuple[float, ...], own: tuple[float, float]) -> str
     ]
     if max(map(abs, own)) <= REACH:
         left, top = (n - 5 for n in _spot(*own))
-        look = f'fill="{CHOSEN}" stroke="#fff" stroke-width="1.5" pointer-events="none"'
+        look = f'fill="{CHOSEN_COLOUR}" stroke="#fff" stroke-width="1.5" pointer-events="none"'
         marks.append(parts.box(left, top, 10, 10, look))
     across, up = _spot(*at)
     marks.append(
-        f'<circle cx="{across:.1f}" cy="{up:.1f}" r="11" fill="none" stroke="{CHOSEN}" '
+        f'<circle cx="{across:.1f}" cy="{up:.1f}" r="11" fill="none" stroke="{CHOSEN_COLOUR}" '
         'stroke-width="3.5" pointer-events="none"/>'
     )
     said = f"{CELLS} × {CELLS} pictures, each of the point where it stands"
-    return parts.under(heatmap.data_url(sheet, ColourRange(0.0, 1.0), GREY), SIDE, said, marks)
+    return parts.image_with_marks(
+        heatmap.data_url(sheet, ColourRange(0.0, 1.0), GREY), SIDE, said, marks
+    )
 
 
 def _line(i: int) -> float:

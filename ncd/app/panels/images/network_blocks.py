@@ -12,7 +12,6 @@ from ncd import Axes, space
 from ncd.app.figure.diagram import terms_in_a_row
 from ncd.app.panels.images import picture_parts as parts
 from ncd.app.parts import heatmap, html_panel, map_component
-from ncd.app.parts.heatmap import ColourRange
 from ncd.app.parts.html_panel import read_static
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene, numbers_origin
@@ -20,9 +19,10 @@ from ncd.app.state.controls import Choice, Place
 from ncd.circuit.circuit import Circuit
 from ncd.circuit.costs import Cost
 from ncd.circuit.elaborate import elaborate
+from ncd.explain.colour_scale import ColourRange
 from ncd.language.axes import Array
 from ncd.site import markup
-from ncd.systems.images.resnet import again, one_block
+from ncd.systems.images.resnet import one_block, residual_component
 
 # --- Two blocks: a channel and its kernel, and ConvNeXt's block beside a residual block
 
@@ -37,8 +37,8 @@ class BlockMap:
     """A learned map of a block: its name, its channels before and after, and what it costs."""
 
     name: str
-    before: int
-    after: int
+    channels_in: int
+    channels_out: int
     parameters: int
     flops: int
 
@@ -58,7 +58,7 @@ def show_convolution_blocks(scene: Scene) -> None:
     )
     html_panel.render(
         f"{shown}<p>Each channel is convolved with a kernel of its own; channels are mixed by the "
-        f"two maps behind it.</p>{_compared(scene)}"
+        f"two maps behind it.</p>{_comparison_html(scene)}"
         f'<p class="muted">{numbers_origin(scene)}</p>',
         "two blocks",
         CONVOLUTION_BLOCKS.controls,
@@ -83,7 +83,9 @@ def _gallery(kernels: Tensor, at: int) -> str:
 def steps(scene: Scene) -> tuple[tuple[BlockMap, ...], tuple[BlockMap, ...]]:
     """Returns the maps of the first block here, and those of a residual block as wide."""
     c, side = scene.settings["c"], max(1, scene.settings["x"] // 4)
-    term = Axes(b=1, n=c, n_b=max(1, c // 4), x=space(side, side))(again("n", "n_b", "x"))
+    term = Axes(b=1, n=c, n_b=max(1, c // 4), x=space(side, side))(
+        residual_component("n", "n_b", "x")
+    )
     here = _steps(scene.circuit, scene.cost, ("dwconv", "pwconv1", "pwconv2"))
     plain = _steps(ncd.elaborate(term), ncd.cost(term), ("conv_1", "conv_2", "conv_3"))
     return here, plain
@@ -110,10 +112,10 @@ def _channels(array: Array) -> int:
     return next(axis.numel for axis in reversed(array) if not axis.spatial)
 
 
-def _compared(scene: Scene) -> str:
+def _comparison_html(scene: Scene) -> str:
     """Returns a profile and a table for each of both blocks."""
     here, plain = steps(scene)
-    most = max(step.after for step in (*here, *plain))
+    most = max(step.channels_out for step in (*here, *plain))
     size = 2 * scene.settings["r"] + 1
     named = {
         "dwconv": f"{size} × {size}, each channel by itself",
@@ -134,7 +136,8 @@ def _side(
     title: str, block: tuple[BlockMap, ...], most: int, named: Mapping[str, str], colour: str
 ) -> str:
     rows = [
-        f"<tr><td>{named[step.name]}</td><td class='number'>{step.before:,} → {step.after:,}</td>"
+        f"<tr><td>{named[step.name]}</td><td class='number'>{step.channels_in:,} → "
+        f"{step.channels_out:,}</td>"
         f"<td class='number'>{step.parameters:,}</td>"
         f"<td class='number'>{markup.amount(step.flops)}</td></tr>"
         for step in block
@@ -151,11 +154,13 @@ def _side(
 
 def profile(block: tuple[BlockMap, ...], most: int, colour: str) -> str:
     """Returns the outline of a block as SVG, as tall at each place as it has channels."""
-    tall = [TALL * n / most for n in (block[0].before, *(step.after for step in block))]
+    tall = [TALL * n / most for n in (block[0].channels_in, *(step.channels_out for step in block))]
     step = WIDE / len(block)
     upper = [f"{i * step:.1f},{(TALL - h) / 2 + 4:.1f}" for i, h in enumerate(tall)]
     lower = [f"{i * step:.1f},{(TALL + h) / 2 + 4:.1f}" for i, h in enumerate(tall)]
-    said = " → ".join(f"{n:,}" for n in (block[0].before, *(one.after for one in block)))
+    said = " → ".join(
+        f"{n:,}" for n in (block[0].channels_in, *(one.channels_out for one in block))
+    )
     return (
         f'<svg viewBox="0 0 {WIDE} {TALL + 8}" width="{WIDE}" height="{TALL + 8}" role="img" '
         f'style="max-width:100%;height:auto" aria-label="channels: {said}"><polygon '

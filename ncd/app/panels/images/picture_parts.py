@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ncd.app.parts import heatmap
-from ncd.app.parts.heatmap import CellGrid, ColourRange
+from ncd.explain.colour_scale import CellGrid, ColourRange
 from ncd.site import markup
 
 Pixels = NDArray[np.uint8]
@@ -56,7 +56,7 @@ def row(*parts: str) -> str:
     return f'<div style="{style}">{"".join(parts)}</div>'
 
 
-def under(address: str, side: int, said: str, marks: Iterable[str]) -> str:
+def image_with_marks(address: str, side: int, said: str, marks: Iterable[str]) -> str:
     """Returns an image of a side in pixels as SVG, under marks."""
     return (
         f'<svg viewBox="-2 -2 {side + 4} {side + 4}" width="{side + 4}" height="{side + 4}" '

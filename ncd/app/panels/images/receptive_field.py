@@ -10,12 +10,12 @@ import torch
 from numpy.typing import NDArray
 
 from ncd.app.parts import heatmap
-from ncd.app.parts.heatmap import CellGrid, ColourRange
 from ncd.app.parts.html_panel import read_static, sent_value
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene, numbers_origin
 from ncd.app.state.cache import cached
 from ncd.app.state.controls import GridPlace, pick
+from ncd.explain.colour_scale import CellGrid, ColourRange
 from ncd.site import markup
 from ncd.site.markup import GREY, HIGHLIGHT_JS, PANEL_CSS
 from ncd.systems.images.convolution_stack import (

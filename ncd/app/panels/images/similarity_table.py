@@ -13,14 +13,14 @@ from ncd.app.scene.scene import Scene, numbers_origin
 from ncd.app.state.controls import Choice, Range
 
 SCALES = (1, 2, 5, 10, 14, 20, 50, 100)  # what cosines are multiplied by; 100 at most in CLIP
-USUAL = SCALES.index(14)  # 1 / 0.07, with which training begins
-ALONG = {
+USUAL_SCALE_INDEX = SCALES.index(14)  # 1 / 0.07, with which training begins
+READING_NAMES = {
     "cosine": "cosines",
     "rows": "each picture over sentences",
     "columns": "each sentence over pictures",
 }
-WARMTH = Range("warmth", range(len(SCALES)), USUAL)
-READ = Choice("read_along", ALONG, "rows")
+WARMTH = Range("warmth", range(len(SCALES)), USUAL_SCALE_INDEX)
+READ = Choice("read_along", READING_NAMES, "rows")
 THUMB, WORDS = 52, 4  # pixels of a picture, and numbers of words that are shown
 
 

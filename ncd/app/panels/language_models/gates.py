@@ -10,14 +10,14 @@ from torch import Tensor
 
 import ncd
 from ncd.app.parts import heatmap, map_component
-from ncd.app.parts.heatmap import CellGrid, ColourRange
 from ncd.app.parts.map_component import AxisLabels, Heatmap
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene, numbers_origin
 from ncd.app.state.cache import cached
 from ncd.app.state.controls import Choice, Place
+from ncd.explain.colour_scale import CellGrid, ColourRange
 from ncd.site import markup
-from ncd.systems.recurrent.gated_cells import WATCHED, with_gates
+from ncd.systems.recurrent.gated_cells import WATCHED_ARRAYS, with_gates
 
 # --- The Gates panel: what a recurrent network keeps, writes and outputs at every position
 
@@ -35,8 +35,8 @@ MEANS = {
 
 def show_gates(scene: Scene) -> None:
     """Shows every gate and state as a small map along the sequence, and the chosen one large."""
-    names = WATCHED[scene.entry.name]
-    make = partial(scene.run_in_pool, partial(watched, scene))
+    names = WATCHED_ARRAYS[scene.entry.name]
+    make = partial(scene.run_in_pool, partial(gate_values, scene))
     maps = cached("gates", scene.term, *scene.run_key, make=make)
     at = GATE.among(len(names))
     pictures = [(GATE.action(i), name, _picture(maps[i])) for i, name in enumerate(names)]
@@ -52,7 +52,7 @@ def show_gates(scene: Scene) -> None:
 GATES = Panel("Gates", show_gates, controls=(GATE,))
 
 
-def watched(scene: Scene) -> list[CellGrid]:
+def gate_values(scene: Scene) -> list[CellGrid]:
     """Runs the network with its gates as outputs; returns each as (features, positions).
 
     A run records a loop's arrays at its last position only.
@@ -104,24 +104,24 @@ def _gates_summary(scene: Scene, name: str, map: CellGrid) -> str:
 # --- The Gates panel: which hidden features pass for each token, and the cost of a third map
 
 PARTS = {"gate": "gate", "value": "value", "product": "gate · value"}
-SHOWN = Choice("hidden", PARTS, "product")
-CLOSED = 0.05  # a gate nearer to 0 counts as closed
+SHOWN_PART = Choice("hidden", PARTS, "product")
+CLOSED_LIMIT = 0.05  # a gate nearer to 0 counts as closed
 WIDE, TALL, ENDS = 260, 120, 4.0  # pixels of the curve, and its largest input
 
 
 def show_gate_map(scene: Scene) -> None:
     """Shows gates, values or products of every token, and the curve of the activation."""
-    chosen, every = SHOWN.value, parts(scene)
+    chosen, every = SHOWN_PART.value, parts(scene)
     map_component.render(
         "gate-map",
         GATE_MAP.controls,
-        head=f"<p>{SHOWN.html()}</p>",
+        head=f"<p>{SHOWN_PART.html()}</p>",
         map=_map(scene, every[chosen], chosen),
         aside=_gate_map_summary(scene, every["gate"]),
     )
 
 
-GATE_MAP = Panel("Gate", show_gate_map, controls=(SHOWN,))
+GATE_MAP = Panel("Gate", show_gate_map, controls=(SHOWN_PART,))
 
 
 def parts(scene: Scene) -> dict[str, Tensor]:
@@ -147,7 +147,7 @@ def _map(scene: Scene, numbers: Tensor, chosen: str) -> Heatmap:
 
 def _gate_map_summary(scene: Scene, gates: Tensor) -> str:
     m, d = scene.settings["m"], scene.settings["d"]
-    closed = float((gates.abs() < CLOSED).float().mean())
+    closed = float((gates.abs() < CLOSED_LIMIT).float().mean())
     rows = [
         f'<tr><td>{name}</td><td class="number">{hidden:,}</td>'
         f'<td class="number">{maps * m * hidden:,}</td></tr>'
@@ -160,7 +160,8 @@ def _gate_map_summary(scene: Scene, gates: Tensor) -> str:
     ]
     table = markup.table(("Feed-forward", "hidden", "parameters"), rows, numbers=(1, 2))
     return (
-        f"{curve()}<p>{100 * closed:.0f} % of the gates are nearer to 0 than {CLOSED:g}: their "
+        f"{curve()}<p>{100 * closed:.0f} % of the gates are nearer to 0 than "
+        f"{CLOSED_LIMIT:g}: their "
         f'values hardly pass.</p>{table}<p class="muted">{numbers_origin(scene)}</p>'
     )
 

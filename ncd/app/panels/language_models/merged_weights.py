@@ -10,13 +10,13 @@ from torch import Tensor
 
 import ncd
 from ncd.app.parts import heatmap, map_component
-from ncd.app.parts.heatmap import ColourRange
 from ncd.app.parts.map_component import AxisLabels, Heatmap
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene, numbers_origin
 from ncd.app.state import knobs
 from ncd.app.state.cache import cached
 from ncd.app.state.controls import Choice, slider
+from ncd.explain.colour_scale import ColourRange
 from ncd.explain.equation_proof import max_difference
 from ncd.site import markup
 
@@ -24,16 +24,16 @@ RANK = "r"  # the knob
 MATRICES = {"W": "W, trained before", "update": "the update", "sum": "both added"}
 MATRIX = Choice("matrix", MATRICES, "update")
 LONGEST = 8.0  # the longest bar, in em
-MOST = 64  # the largest rank of the slider and the table
+MAX_RANK = 64  # the largest rank of the slider and the table
 
 
 @dataclass(frozen=True)
-class Merged:
+class LowRankMerge:
     """The matrices (out, in) of the map and of its update, and the outputs of two runs."""
 
     map: Tensor
     update: Tensor
-    apart: float
+    output_difference: float
     gradients: float
     flops: int
     flops_merged: int
@@ -42,7 +42,10 @@ class Merged:
 def show_merged_weights(scene: Scene) -> None:
     """Shows the matrices, that merging changes nothing, and the number of trained parameters."""
     found = cached(
-        "merged", scene.term, *scene.run_key, make=lambda: scene.run_in_pool(lambda: merged(scene))
+        "merged",
+        scene.term,
+        *scene.run_key,
+        make=lambda: scene.run_in_pool(lambda: compare_merged(scene)),
     )
     chosen = MATRIX.value
     every = {"W": found.map, "update": found.update, "sum": found.map + found.update}
@@ -59,7 +62,7 @@ def show_merged_weights(scene: Scene) -> None:
 MERGED_WEIGHTS = Panel("Merged", show_merged_weights, controls=(MATRIX,))
 
 
-def merged(scene: Scene) -> Merged:
+def compare_merged(scene: Scene) -> LowRankMerge:
     """Runs the term with a separate update, and with the update merged into the map."""
     apart_, one = (
         ncd.compile(scene.entry.build(**{**scene.settings, "merged": n}), scene.seed, scene.device)
@@ -78,7 +81,7 @@ def merged(scene: Scene) -> Merged:
     flops = [ncd.cost(module.term).flops for module in (apart_, one)]
     weights = own["W.weight"].detach().cpu(), update.cpu()
     off = max_difference(out.detach(), other.detach())
-    return Merged(*weights, off, max_difference(*slopes), *flops)
+    return LowRankMerge(*weights, off, max_difference(*slopes), *flops)
 
 
 def _pick(name: str, value: str) -> None:
@@ -89,7 +92,7 @@ def _pick(name: str, value: str) -> None:
 
 def _choices(scene: Scene) -> str:
     rank = scene.settings[RANK]
-    most = max(rank, min(scene.settings["m"], scene.settings["d"], MOST), 2)
+    most = max(rank, min(scene.settings["m"], scene.settings["d"], MAX_RANK), 2)
     ranks = slider(f"rank {rank}", RANK, range(1, most + 1), rank)
     return f'<div class="told">{ranks}<span>{MATRIX.html()}</span></div>'
 
@@ -107,7 +110,7 @@ def _map(matrix: Tensor, chosen: str) -> Heatmap:
     )
 
 
-def _summary_html(scene: Scene, found: Merged) -> str:
+def _summary_html(scene: Scene, found: LowRankMerge) -> str:
     (d, m), rank = found.map.shape, scene.settings[RANK]
     ranks = sorted({1 << i for i in range(7) if 1 << i <= min(m, d)} | {rank})
     most = max(m * d, max(ranks) * (m + d))
@@ -118,7 +121,8 @@ def _summary_html(scene: Scene, found: Merged) -> str:
     )
     table = markup.table(("Rank", "Trained numbers", ""), rows, numbers=(1,))
     return (
-        f"<p>In one map the outputs differ by <b>{markup.digits(found.apart)}</b> from those of "
+        "<p>In one map the outputs differ by "
+        f"<b>{markup.digits(found.output_difference)}</b> from those of "
         f"two, and the gradients of the input by <b>{markup.digits(found.gradients)}</b>: "
         f"rounding. One map takes {markup.amount(found.flops_merged, 'FLOP')}, two take "
         f"{markup.amount(found.flops, 'FLOP')}.</p>{table}"

@@ -5,8 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import groupby
 
-from ncd.answers.model_memory import MOST, WEIGHTS, ModelMemory, layer_windows, model_memory
-from ncd.answers.model_memory import USUAL as USUAL_FORMAT
+from ncd.answers.model_memory import (
+    MAX_COUNT,
+    USUAL_FORMAT,
+    WEIGHTS,
+    ModelMemory,
+    layer_windows,
+    model_memory,
+)
 from ncd.app.panels.attention.kv_cache import CONTEXT
 from ncd.app.panels.attention.token_reach import kept_positions
 from ncd.app.parts import map_component
@@ -23,20 +29,20 @@ from ncd.site import markup
 
 # --- The memory of a language model: parameters by part, cache and FLOPs at a context length
 
-USUAL = "bfloat16"  # the format of published weights and caches, where none is chosen
+PUBLISHED_FORMAT = "bfloat16"  # the format of published weights and caches, where none is chosen
 LONGEST = 5.0  # the longest bar, in em
-TRAINED = 3  # times the FLOPs of a forward pass: one more each for inputs and for weights
+TRAINING_FACTOR = 3  # times the FLOPs of a forward pass: one more each for inputs and for weights
 CONTEXT_REASON = (
     "T is the number of tokens. The first part of the FLOPs is two for each weight that a token "
     "meets; in the second, it is compared with all T, of which a causal model needs half. Training "
     "goes backward as well, which costs twice a forward pass (Kaplan et al. 2020, section 2.1)."
 )
 NONE = "<p>It keeps no cache: it reads a whole text at once.</p>"
-BOTH = (
+TWO_CACHES_NOTE = (
     "<p>Each layer of its decoder keeps the keys and values of what is written, and those of what "
     "was read, which are calculated once. Here T tokens are read and T are written.</p>"
 )
-WHICH = ((), ("",), (" written", " read"))  # a token, by how many texts are kept
+TOKEN_WORDS = ((), ("",), (" written", " read"))  # a token, by how many texts are kept
 POSITIONS = ("t", "s")  # the knobs of how much is read or written
 
 
@@ -45,12 +51,12 @@ class Work:
     """The FLOPs of a forward pass over T positions: ``once + each * T + pairs * T ** 2``."""
 
     once: int
-    each: int
+    per_position: int
     pairs: int
 
     def per_token(self, context: int) -> int:
         """Returns the mean FLOPs of one of so many positions."""
-        return self.once // context + self.each + self.pairs * context
+        return self.once // context + self.per_position + self.pairs * context
 
 
 def show_model_size(scene: Scene) -> None:
@@ -81,7 +87,7 @@ def parts(circuit: Circuit) -> dict[str, int]:
     seen: set[str] = set()
     for path, cells in groupby(circuit.cells, lambda cell: cell.path):
         cell = next(cells)
-        count = sum(value.array.numel for value in cell.initial_values.values() if value.learned)
+        count = sum(value.array.numel for value in cell.initial_values.values() if value.is_learned)
         if count and path not in seen:
             part = _part(cell)
             found[part] = found.get(part, 0) + count
@@ -90,7 +96,7 @@ def parts(circuit: Circuit) -> dict[str, int]:
     return {name: found[name] for name in (*order, *found) if name in found}
 
 
-KNOWN = {  # the part, by what the path of a layer has in it
+PARTS_BY_PATH = {  # the part, by what the path of a layer has in it
     "norm": "norms",
     **dict.fromkeys(("ln_",), "norms"),
     **dict.fromkeys(("embed_tokens", "wte", "shared", "lm_head", "word_embeddings"), "words"),
@@ -109,17 +115,17 @@ def _part(cell: Cell) -> str:
         return "router" if cell.layer is not None else "experts"
     if cell.name == "gate" and "moe" in path:
         return "router"
-    return next((part for word, part in KNOWN.items() if word in path), "others")
+    return next((part for word, part in PARTS_BY_PATH.items() if word in path), "others")
 
 
 def work(scene: Scene) -> Work:
     """Returns the FLOPs of a forward pass; a move of a length keeps them."""
     others = ((name, n) for name, n in scene.settings.items() if name not in POSITIONS)
     key = "work", scene.entry.key, *others
-    return get_or_make(CACHE, key, lambda: _measured(scene))
+    return get_or_make(CACHE, key, lambda: _forward_flops(scene))
 
 
-def _measured(scene: Scene) -> Work:
+def _forward_flops(scene: Scene) -> Work:
     """Returns the FLOPs of a forward pass, from those at three lengths of a text."""
     names = [name for name in POSITIONS if name in scene.settings]
     two, three, four = (
@@ -138,7 +144,7 @@ def _flops(term: Term) -> int:
 def _parts(scene: Scene, rows: dict[str, int]) -> str:
     whole, colour = scene.cost.parameters, markup.colour("linear", scene.dark)
     most = max(rows.values(), default=1)
-    name = USUAL if scene.formats.weights == PLAIN_FORMATS else scene.formats.weights
+    name = PUBLISHED_FORMAT if scene.formats.weights == PLAIN_FORMATS else scene.formats.weights
     lines = [
         f"<tr><td>{part}</td><td>{markup.meter(n / most, colour, LONGEST)}</td>"
         f'<td class="number">{n:,}</td><td class="number">{n / whole:.1%}</td>'
@@ -155,16 +161,20 @@ def _parts(scene: Scene, rows: dict[str, int]) -> str:
 
 def _facts(scene: Scene, used: Work, context: int) -> str:
     token = used.per_token(context)
-    sum_ = f"{used.each:,} + {used.pairs:,} · T"
+    sum_ = f"{used.per_position:,} + {used.pairs:,} · T"
     rows = [
         ("FLOPs of a token, forward", sum_, markup.amount(token, "FLOP")),
-        ("FLOPs of a token, training", f"{TRAINED} × the same", markup.amount(3 * token, "FLOP")),
+        (
+            "FLOPs of a token, training",
+            f"{TRAINING_FACTOR} × the same",
+            markup.amount(3 * token, "FLOP"),
+        ),
     ]
-    name = USUAL if scene.formats.cache == PLAIN_FORMATS else scene.formats.cache
+    name = PUBLISHED_FORMAT if scene.formats.cache == PLAIN_FORMATS else scene.formats.cache
     numbers = cached_numbers_by_axis(scene.circuit, scene.entry.cached)
     rows += [
         (f"Cache of a token{said}, {name}", f"{n:,} numbers", markup.amount(in_bytes(n, name), "B"))
-        for said, n in zip(WHICH[len(numbers)], numbers.values(), strict=True)
+        for said, n in zip(TOKEN_WORDS[len(numbers)], numbers.values(), strict=True)
     ]
     if numbers:
         kept = in_bytes(kept_positions(scene, context), name)
@@ -175,7 +185,7 @@ def _facts(scene: Scene, used: Work, context: int) -> str:
         for what, formula, value in rows
     ]
     table = markup.table(("", "formula", f"T = {context:,}"), lines, numbers=(2,))
-    note = (NONE, "", BOTH)[len(numbers)]
+    note = (NONE, "", TWO_CACHES_NOTE)[len(numbers)]
     return f'<div class="scroll">{table}</div>{note}<p class="muted">{CONTEXT_REASON}</p>'
 
 
@@ -189,7 +199,7 @@ def _whole_cache(scene: Scene, texts: int) -> tuple[str, str]:
 
 # --- The texts that fit in a given memory: the longest one, the most, by the format of weights
 
-TOKENS = Range("tokens", range(1, MOST + 1), 8192)
+TOKENS = Range("tokens", range(1, MAX_COUNT + 1), 8192)
 TEXTS = Range("texts", range(1, 100_001), 1)
 MEMORY = Range("gigabytes", range(1, 100_001), 24)
 GIGA = 10**9
@@ -211,7 +221,9 @@ def show_memory_fit(scene: Scene) -> None:
         lambda: model_memory(scene.circuit, scene.entry.cached),
     )
     fields = (
-        TOKENS.typed("tokens in each text") + TEXTS.typed("texts") + MEMORY.typed("GB of memory")
+        TOKENS.number_field("tokens in each text")
+        + TEXTS.number_field("texts")
+        + MEMORY.number_field("GB of memory")
     )
     map_component.render(
         "what fits",
@@ -232,7 +244,8 @@ def _summary_html(found: ModelMemory, scene: Scene) -> str:
     cache = f", of which {markup.amount(found.cache(tokens, texts), 'B')} are the cache"
     return (
         f"<p>{markup.text(scene.entry.title)} with {what} takes "
-        f"<b>{markup.amount(total, 'B')}</b> in {USUAL_FORMAT}{cache if found.kept else ''}: "
+        f"<b>{markup.amount(total, 'B')}</b> in "
+        f"{USUAL_FORMAT}{cache if found.cache_by_window else ''}: "
         f"it {fits} in {MEMORY.number:,} GB.</p>"
     )
 
@@ -258,7 +271,7 @@ def _row(found: ModelMemory, name: str, memory: int) -> str:
         found.longest(memory, texts, name, beside),
         found.most_texts(memory, tokens, name, beside),
     )
-    counts = ["none" if n == 0 else "no limit" if n >= MOST else f"{n:,}" for n in most]
+    counts = ["none" if n == 0 else "no limit" if n >= MAX_COUNT else f"{n:,}" for n in most]
     cells = (*counts, *(markup.amount(n, "B") for n in parts))
     numbers = "".join(f'<td class="number">{cell}</td>' for cell in cells)
     whole = f'<td class="number"><b>{markup.amount(total, "B")}</b></td>'

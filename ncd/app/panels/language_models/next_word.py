@@ -10,15 +10,15 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ncd.app.parts import heatmap, map_component
-from ncd.app.parts.heatmap import ColourRange
 from ncd.app.parts.map_component import AxisLabels, CellFrame, Heatmap
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene, numbers_origin
 from ncd.app.state.cache import cached
 from ncd.app.state.controls import Place
+from ncd.explain.colour_scale import ColourRange
 from ncd.site import markup
 
-AT = Place("next_after", None)
+POSITION = Place("next_after", None)
 BEST = 8  # words in the list
 LONGEST = 8.0  # the longest bar, in em
 
@@ -30,7 +30,7 @@ class Guesses:
     layers: Tensor
 
     @property
-    def last(self) -> Tensor:
+    def final_probabilities(self) -> Tensor:
         """The probabilities that the model gives, (positions, words)."""
         return self.layers[-1]
 
@@ -43,20 +43,20 @@ def show_next_word(scene: Scene) -> None:
         *scene.run_key,
         make=lambda: scene.run_in_pool(lambda: guesses(scene)),
     )
-    t = found.last.shape[0]
-    at = AT.among(t, t - 1)
+    t = found.final_probabilities.shape[0]
+    at = POSITION.among(t, t - 1)
     word = scene.axis_words("t")
     said = f" ({markup.text(word[at])})" if at < len(word) else ""
     map_component.render(
         "next word",
         NEXT_WORD.controls,
-        head=f'<div class="told">{AT.html(f"after position {at}{said}", t, at)}</div>',
+        head=f'<div class="told">{POSITION.html(f"after position {at}{said}", t, at)}</div>',
         map=_map(scene, found, at),
         aside=_summary_html(scene, found, at),
     )
 
 
-NEXT_WORD = Panel("Next word", show_next_word, controls=(AT,))
+NEXT_WORD = Panel("Next word", show_next_word, controls=(POSITION,))
 
 
 @torch.no_grad()
@@ -78,7 +78,7 @@ def guesses(scene: Scene) -> Guesses:
 
 
 def _map(scene: Scene, found: Guesses, at: int) -> Heatmap:
-    best = found.last.argmax(-1)
+    best = found.final_probabilities.argmax(-1)
     grid = found.layers[:, torch.arange(len(best)), best].numpy().astype(np.float32)
     names = [f"layer {i + 1}" for i in range(len(grid))]
     return Heatmap(
@@ -87,14 +87,14 @@ def _map(scene: Scene, found: Guesses, at: int) -> Heatmap:
         heatmap.pool(grid, heatmap.LARGE),
         ColourRange.of(grid, signed=False),
         AxisLabels("after layer", "layer", names),
-        AxisLabels("position", "position", scene.axis_words("t"), AT),
+        AxisLabels("position", "position", scene.axis_words("t"), POSITION),
         value_label="probability",
         marks=tuple(CellFrame("one", row, at) for row in range(len(grid))[-1:]),
     )
 
 
 def _summary_html(scene: Scene, found: Guesses, at: int) -> str:
-    shares, ids = found.last[at].topk(min(BEST, found.last.shape[-1]))
+    shares, ids = found.final_probabilities[at].topk(min(BEST, found.final_probabilities.shape[-1]))
     colour, most = markup.colour("softmax", scene.dark), float(shares[0])
     named = {i: w for w, i in zip(scene.axis_words("t"), _ids(scene), strict=False)}
     rows = [
@@ -104,7 +104,7 @@ def _summary_html(scene: Scene, found: Guesses, at: int) -> str:
         for share, i in zip(shares.tolist(), ids.tolist(), strict=True)
     ]
     table = markup.table(("Next word", "probability", ""), rows, numbers=(2,))
-    even = 1 / found.last.shape[-1]
+    even = 1 / found.final_probabilities.shape[-1]
     return (
         f"<p>The scores of a position become probabilities by a softmax. If all words were alike, "
         f"each would have {even:.2%}.</p>{table}"

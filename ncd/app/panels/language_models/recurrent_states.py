@@ -12,13 +12,13 @@ from torch import Tensor
 
 import ncd
 from ncd.app.parts import heatmap, map_component
-from ncd.app.parts.heatmap import ColourRange
 from ncd.app.parts.map_component import AxisLabels, Heatmap
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene, numbers_origin
 from ncd.app.state.cache import cached
 from ncd.app.state.controls import Choice, Place
 from ncd.circuit.circuit import Cell
+from ncd.explain.colour_scale import ColourRange
 from ncd.explain.equation_proof import max_difference
 from ncd.language.terms import Term
 from ncd.site import markup
@@ -28,11 +28,11 @@ from ncd.systems.recurrent.selective_state import INPUTS, RATES, READS, STEPS, W
 
 TOKEN, HEAD = Place("after_token", None), Place("state_head")
 CHANGE = "change"
-SHOWN = Choice(
+STATE_VIEW = Choice(
     "state_shown", {"state": "the state", CHANGE: "what the token changes"}, default="state"
 )
-CONTROLS = (TOKEN, HEAD, SHOWN)
-MOST = 24  # the greatest number of small pictures, and of tokens with a bar
+CONTROLS = (TOKEN, HEAD, STATE_VIEW)
+MAX_PICTURES = 24  # the greatest number of small pictures, and of tokens with a bar
 LONGEST = 8.0  # the longest bar, in em
 MATRIX_AXES = (
     AxisLabels("feature of a key", "key feature"),
@@ -41,13 +41,13 @@ MATRIX_AXES = (
 
 
 @dataclass(frozen=True)
-class Watched:
+class RecordedStates:
     """The states after each token (t h k v), the keys and values, and a check of the outputs."""
 
     states: Tensor
     keys: Tensor
     values: Tensor
-    apart: float
+    difference: float
 
 
 def state_pictures(build: Callable[..., Term]) -> Panel:
@@ -69,7 +69,7 @@ def show_states(build: Callable[..., Term], scene: Scene) -> None:
     )
     t, heads = found.states.shape[:2]
     at, head = TOKEN.among(t, t - 1), HEAD.among(heads)
-    change = SHOWN.value == CHANGE
+    change = STATE_VIEW.value == CHANGE
     states = found.states[:, head]
     before = torch.cat((torch.zeros_like(states[:1]), states[:-1]))
     pictures = states - before if change else states
@@ -83,7 +83,7 @@ def show_states(build: Callable[..., Term], scene: Scene) -> None:
     )
 
 
-def record_states(scene: Scene, build: Callable[..., Term]) -> Watched:
+def record_states(scene: Scene, build: Callable[..., Term]) -> RecordedStates:
     """Runs the term with its own weights and inputs, and records every state."""
     with torch.no_grad():
         module = ncd.compile(build(**scene.settings, watched=True), scene.seed, scene.device)
@@ -91,10 +91,10 @@ def record_states(scene: Scene, build: Callable[..., Term]) -> Watched:
         states, keys, values, out = module(*scene.inputs)
         off = max_difference(out, scene.trace.outputs[0])
     states, keys, values = (x.detach().float().cpu() for x in (states, keys, values))
-    return Watched(states, keys, values, off)
+    return RecordedStates(states, keys, values, off)
 
 
-def recall(found: Watched, at: int, head: int) -> list[float]:
+def recall(found: RecordedStates, at: int, head: int) -> list[float]:
     """Returns how well the state after a token recalls the value of each key so far.
 
     It is the cosine of the recalled and the true value: 1 for the same direction, 0 for unrelated
@@ -111,12 +111,12 @@ def choices(at: int, t: int, more: str, scene: Scene) -> str:
     words = scene.axis_words("t")
     word = f" ({markup.text(words[at])})" if at < len(words) else ""
     sliders = TOKEN.html(f"after token {at}{word}", t, at) + more
-    return f'<div class="told">{sliders}<span>{SHOWN.html()}</span></div>'
+    return f'<div class="told">{sliders}<span>{STATE_VIEW.html()}</span></div>'
 
 
 def gallery(pictures: Tensor, at: int) -> str:
     """Returns a small picture of every token's state."""
-    run = heatmap.visible_range(len(pictures), at, MOST)
+    run = heatmap.visible_range(len(pictures), at, MAX_PICTURES)
     maps = pictures[run.start : run.stop].numpy()
     small = heatmap.pool(maps, heatmap.SMALL).maps
     sheet = heatmap.sprite_sheet(
@@ -145,13 +145,13 @@ def focus(
     )
 
 
-def _states_summary(scene: Scene, found: Watched, at: int, head: int) -> str:
+def _states_summary(scene: Scene, found: RecordedStates, at: int, head: int) -> str:
     numbers = recall(found, at, head)
     rows = [
         f"<tr><td>{j}</td><td>"
         f"{markup.meter(max(number, 0.0), markup.colour('softmax', scene.dark), LONGEST)}"
         f'</td><td class="number">{number:.2f}</td></tr>'.replace("-", "−")
-        for j, number in list(enumerate(numbers))[::-1][:MOST]
+        for j, number in list(enumerate(numbers))[::-1][:MAX_PICTURES]
     ]
     table = markup.table(("Token", "answered", ""), rows, numbers=(2,))
     k, v = found.states.shape[2:]
@@ -159,7 +159,7 @@ def _states_summary(scene: Scene, found: Watched, at: int, head: int) -> str:
         f"<p>The state has {k} × {v} numbers, however long the text is. Asked the key of a token, "
         f"does it answer its value? 1 is the right direction.</p>{table}"
         f'<p class="muted">The outputs of this run and of the page’s are '
-        f"{markup.digits(found.apart)} apart. {numbers_origin(scene)}</p>"
+        f"{markup.digits(found.difference)} apart. {numbers_origin(scene)}</p>"
     )
 
 
@@ -180,14 +180,14 @@ class Recurrence:
         decays: The factor of the state at each position, (t, d, s).
         writes: What each position adds, (t, d, s).
         states: The state behind each position, (t, d, s).
-        apart: How far what is read from the states is from the page's own run.
+        difference: How far what is read from the states is from the page's own run.
     """
 
     steps: Tensor
     decays: Tensor
     writes: Tensor
     states: Tensor
-    apart: float
+    difference: float
 
 
 def show_selective_states(scene: Scene) -> None:
@@ -200,7 +200,7 @@ def show_selective_states(scene: Scene) -> None:
     )
     number = HEAD.among(len(layers))
     layer, t = layers[number], len(layers[number].states)
-    at, change = TOKEN.among(t, t - 1), SHOWN.value == CHANGE
+    at, change = TOKEN.among(t, t - 1), STATE_VIEW.value == CHANGE
     before = torch.cat((torch.zeros_like(layer.states[:1]), layer.states[:-1]))
     pictures = layer.states - before if change else layer.states
     more = HEAD.html(f"layer {number + 1}", len(layers), number)
@@ -222,7 +222,7 @@ def selective_layers(scene: Scene) -> list[Recurrence]:
     return [_layer(scene, cells) for cells in _layers(scene)]
 
 
-def left(layer: Recurrence, at: int) -> list[float]:
+def remaining_shares(layer: Recurrence, at: int) -> list[float]:
     """Returns the share of what each token wrote that the state behind token ``at`` still holds.
 
     The states are sums of what was written, each faded by all later factors; a share compares the
@@ -271,13 +271,13 @@ def _layer(scene: Scene, cells: dict[str, Cell]) -> Recurrence:
 
 def _selective_summary(scene: Scene, layer: Recurrence, at: int) -> str:
     words = scene.axis_words("t")
-    shares, steps = left(layer, at), layer.steps.mean(1).tolist()
+    shares, steps = remaining_shares(layer, at), layer.steps.mean(1).tolist()
     colour = markup.colour("einsum", scene.dark)
     rows = [
         f"<tr><td>{j}{f' {markup.text(words[j])}' if j < len(words) else ''}</td>"
         f'<td class="number">{markup.digits(steps[j])}</td>'
         f'<td>{markup.meter(share, colour, LONGEST)}</td><td class="number">{share:.0%}</td></tr>'
-        for j, share in list(enumerate(shares))[::-1][:MOST]
+        for j, share in list(enumerate(shares))[::-1][:MAX_PICTURES]
     ]
     table = markup.table(("Token", "Step", "Still in the state", ""), rows, numbers=(1, 3))
     d, s = layer.states.shape[1:]
@@ -285,5 +285,5 @@ def _selective_summary(scene: Scene, layer: Recurrence, at: int) -> str:
         f"<p>A layer keeps {d} × {s} numbers, however long the text is. A large step writes more, "
         "and fades more of what came before; the numbers of a feature fade at different rates.</p>"
         f'{table}<p class="muted">Steps are means over the features. What is read here and in the '
-        f"page’s run is {markup.digits(layer.apart)} apart. {numbers_origin(scene)}</p>"
+        f"page’s run is {markup.digits(layer.difference)} apart. {numbers_origin(scene)}</p>"
     )

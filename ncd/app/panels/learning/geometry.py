@@ -30,7 +30,7 @@ from ncd.site.markup import HIGHLIGHT_JS, PANEL_CSS
 from ncd.systems.networks.perceptrons import ACTIVATIONS, outputs
 from ncd.systems.training.plane_training import (
     EDGE,
-    MOST,
+    MAX_POINTS,
     SETS,
     WIDEST,
     accuracy,
@@ -41,10 +41,10 @@ from ncd.systems.training.plane_training import (
 from ncd.systems.training.training_loop import TrainingProgress
 
 KEY = "geometry"
-OWN = "your own"
+VISITOR_POINTS = "your own"
 POINTS, PLACED = (
-    Choice("points", (*SETS, OWN), next(iter(SETS))),
-    TextControl("placed", longest=5 * MOST),
+    Choice("points", (*SETS, VISITOR_POINTS), next(iter(SETS))),
+    TextControl("placed", longest=5 * MAX_POINTS),
 )
 UPDATES = Choice("updates", ("300", "1000", "3000"), "1000")
 STILL = 0.05  # a run is stuck if its loss falls by a smaller share in its last fifth
@@ -63,7 +63,7 @@ class ClassifiedPoints:
     """The points, how many are classified correctly, and the weights as one row."""
 
     places: tuple[tuple[float, float, int], ...]
-    right: int
+    correct_count: int
     numbers: tuple[float, ...]
 
     @property
@@ -80,29 +80,31 @@ def show_geometry(scene: Scene) -> None:
     prepare()
     now = session_weights.training(scene.entry, scene.settings, scene.seed)
     going = now is not None and now.is_running
-    chosen = _chosen()
+    chosen = _chosen_points()
     found = cached(
         "geometry",
         scene.term,
         *scene.weights_key,
         chosen,
-        make=lambda: scene.run_in_pool(lambda: tried(scene, chosen)),
+        make=lambda: scene.run_in_pool(lambda: classified_points(scene, chosen)),
     )
     _controls(scene, now, found.classes > 1)
     with st.container():  # a fragment needs a container to draw itself again
-        (st.fragment(_shown, run_every=POLL_SECONDS) if going else _shown)(scene, now, found)
+        (st.fragment(_show_spaces, run_every=POLL_SECONDS) if going else _show_spaces)(
+            scene, now, found
+        )
 
 
 GEOMETRY = Panel("Plane and hidden space", show_geometry, controls=(POINTS, PLACED, UPDATES))
 
 
-def _chosen() -> str:
+def _chosen_points() -> str:
     """Returns the name of the chosen set, or the visitor's own points as text."""
-    return POINTS.value if POINTS.value != OWN else valid(PLACED.value)
+    return POINTS.value if POINTS.value != VISITOR_POINTS else valid(PLACED.value)
 
 
 @torch.no_grad()
-def tried(scene: Scene, chosen: str) -> ClassifiedPoints:
+def classified_points(scene: Scene, chosen: str) -> ClassifiedPoints:
     """Runs the page's own module on all points."""
     places, classes = points(chosen, scene.settings["n"], scene.seed)
     share = accuracy(scene.module(places.to(scene.device)).cpu(), classes)
@@ -126,7 +128,7 @@ def _controls(scene: Scene, now: Training | None, enough: bool) -> None:
             "Train from another seed",
             key="next",
             disabled=not enough,
-            on_click=partial(_next, scene),
+            on_click=partial(_train_next_seed, scene),
         )
         POINTS.segments("Points", on_change=partial(session_weights.replace_training, None))
         UPDATES.segments("Steps")
@@ -135,12 +137,12 @@ def _controls(scene: Scene, now: Training | None, enough: bool) -> None:
 
 def _train(scene: Scene, seed: int) -> None:
     """Starts a training run; a callback."""
-    name, steps, given = scene.entry.name, int(UPDATES.value), {"points": _chosen()}
+    name, steps, given = scene.entry.name, int(UPDATES.value), {"points": _chosen_points()}
     run = TrainingRun(name, scene.settings, seed, steps, scene.device, loop="plane", given=given)
     session_weights.replace_training(Training(name, scene.settings, seed, run))
 
 
-def _next(scene: Scene) -> None:
+def _train_next_seed(scene: Scene) -> None:
     """Starts a training run from the weights of the next seed; a callback."""
     seed = (knobs.seed() + 1) % (knobs.SEED.max + 1)
     knobs.set_values({"seed": seed})
@@ -158,11 +160,11 @@ def _place() -> None:
 # --- what is shown -------------------------------------------------------------------------------
 
 
-def _shown(scene: Scene, now: Training | None, found: ClassifiedPoints) -> None:
+def _show_spaces(scene: Scene, now: Training | None, found: ClassifiedPoints) -> None:
     """Shows both spaces at every recorded training step."""
     run = now.run if now else None
     progress = tuple(run.progress) if run else ()
-    settings, own = scene.settings, POINTS.value == OWN
+    settings, own = scene.settings, POINTS.value == VISITOR_POINTS
     data = {
         "places": found.places,
         "n": settings["n"],
@@ -173,11 +175,11 @@ def _shown(scene: Scene, now: Training | None, found: ClassifiedPoints) -> None:
         "steps": run.steps if run else 1,
         "own": own,
         "text": valid(PLACED.value) if own else "",
-        "most": MOST,
+        "most": MAX_POINTS,
         "edge": EDGE,
         "colours": COLOURS,
         "said": _training_sentence(scene, now, progress, found),
-        "where": _where(scene),
+        "where": _hidden_space_caption(scene),
         "foot": _foot(scene, own),
     }
     _geometry(key=KEY, data=data, on_drawn_change=_place, on_pick_change=lambda: None)
@@ -190,7 +192,7 @@ def frames(
 
     After the end of a run, the last step has the weights of the page itself.
     """
-    share = found.right / max(1, len(found.places))
+    share = found.correct_count / max(1, len(found.places))
     known = [(now.step, now.loss, now.score or 0.0, now.numbers) for now in progress if now.numbers]
     if not known:
         return [(0, 0.0, share, found.numbers)]
@@ -218,13 +220,13 @@ def _training_sentence(
     count = len(found.places)
     if found.classes < 2:
         return "Set points of at least two classes: click the plane, and choose the class below it."
-    told = f"{found.right} of {count} points are on the right side"
+    told = f"{found.correct_count} of {count} points are on the right side"
     if not scene.loaded_weights:
         return f"{with_tooltip('Untrained weights', UNTRAINED_REASON)}: {told}."
     steps = f"after {progress[-1].step:,} steps" if progress else "after training"
-    if found.right == count:
+    if found.correct_count == count:
         return f"✓ Parted: all {count} points are on the right side {steps}."
-    return f"✗ {_why(scene, progress)}: {told} {steps}. {_cure(scene, progress)}"
+    return f"✗ {_failure_reason(scene, progress)}: {told} {steps}. {_cure(scene, progress)}"
 
 
 def stuck(progress: Sequence[TrainingProgress]) -> bool:
@@ -240,7 +242,7 @@ def stuck(progress: Sequence[TrainingProgress]) -> bool:
     return last.loss > (1 - STILL) * before.loss
 
 
-def _why(scene: Scene, progress: Sequence[TrainingProgress]) -> str:
+def _failure_reason(scene: Scene, progress: Sequence[TrainingProgress]) -> str:
     return "Stuck" if stuck(progress) or not scene.settings["g"] else "Not parted yet"
 
 
@@ -258,7 +260,7 @@ def _cure(scene: Scene, progress: Sequence[TrainingProgress]) -> str:
     return "The loss still falls: more steps may do."
 
 
-def _where(scene: Scene) -> str:
+def _hidden_space_caption(scene: Scene) -> str:
     p1 = scene.settings["p1"]
     axis = next(axis for axis in scene.circuit.axes if axis.name == "p_1")
     size = f"{markup.axis(axis)} = {p1}"

@@ -11,21 +11,21 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ncd.app.parts import heatmap
-from ncd.app.parts.heatmap import ColourRange
-from ncd.app.scene.scene import LONG, Scene
+from ncd.app.scene.scene import LONG_RUN_FLOPS, Scene
 from ncd.app.state.cache import CACHE, get_or_make
 from ncd.circuit.elaborate import elaborate
+from ncd.explain.colour_scale import ColourRange
 from ncd.site import markup
 from ncd.systems.training.sequence_data import NOT_ASKED, SEQUENCES
 from ncd.systems.training.tasks import Data, Task, data
-from ncd.systems.training.training_loop import answered, check_room
+from ncd.systems.training.training_loop import answer_unseen, check_room
 
 # --- Pictures with a class for each pixel, in one colour for each class
 
 # Colours by Okabe and Ito, which colour-blind readers can tell apart.
 COLOURS = ((230, 159, 0), (86, 180, 233), (204, 121, 167), (0, 158, 115))
 COVER = 0.6  # the opacity of the class colour
-LARGE = 256  # the side of the image in points; a pixel is a square of several points
+IMAGE_SIDE = 256  # the side of the image in points; a pixel is a square of several points
 STROKE = 4  # the least side of a pixel, in points, for a stroke through it
 
 
@@ -34,14 +34,14 @@ def colour(kind: int) -> tuple[int, int, int]:
     return COLOURS[(kind - 1) % len(COLOURS)]
 
 
-def painted(
-    picture: Tensor, classes: Tensor, wrong: Tensor | None = None, large: int = LARGE
+def class_overlay(
+    picture: Tensor, classes: Tensor, wrong: Tensor | None = None, large: int = IMAGE_SIDE
 ) -> NDArray[np.uint8]:
     """Returns a grey picture with its pixels in class colours, struck through if wrong.
 
     All are (h, w). Class 0 is the background, which has no colour.
 
-    >>> painted(torch.zeros(1, 2), torch.tensor([[0, 1]]), large=2).tolist()
+    >>> class_overlay(torch.zeros(1, 2), torch.tensor([[0, 1]]), large=2).tolist()
     [[[0, 0, 0], [138, 95, 0]]]
     """
     grey = 255 * picture.clamp(0, 1)[..., None].expand(-1, -1, 3)
@@ -62,9 +62,11 @@ def _larger(pixels: Tensor, scale: int) -> Tensor:
 
 # --- The mistakes of a system on unseen examples, as pictures
 
-UNTRAINED = 100_000_000  # FLOPs for unseen examples of untrained weights: tens of milliseconds
+UNTRAINED_FLOPS = (
+    100_000_000  # FLOPs for unseen examples of untrained weights: tens of milliseconds
+)
 FEWEST = 10  # unseen examples: fewer say nothing about untrained weights
-MOST = 12  # the greatest number of pictures
+MAX_PICTURES = 12  # the greatest number of pictures
 LATER = "A system of this size is tried on unseen examples once it has been trained."
 BLANK = "data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA="
 STYLE = """<style>
@@ -87,11 +89,11 @@ class ExamplePicture:
     """An example as a data URL, with a caption."""
 
     address: str
-    said: str
+    caption: str
 
     @property
     def html(self) -> str:
-        said = markup.text(self.said)
+        said = markup.text(self.caption)
         return f'<img alt="" src="{self.address}"><figcaption>{said}</figcaption>'
 
 
@@ -100,14 +102,14 @@ class SequenceAnswers:
     """A sequence, with the answer at each place and whether it is wrong."""
 
     read: tuple[str, ...]
-    said: tuple[tuple[str, bool], ...]
+    marked_answers: tuple[tuple[str, bool], ...]
 
     @property
     def html(self) -> str:
         read = [markup.text(one) for one in self.read]
         said = [
             f"<mark>{markup.text(one)}</mark>" if wrong else markup.text(one)
-            for one, wrong in self.said
+            for one, wrong in self.marked_answers
         ]
         if all(len(one) == 1 for one in self.read):
             return f"<code>{''.join(read)}\n{''.join(said)}</code>"
@@ -122,8 +124,8 @@ class Mistakes:
     ``blank`` is the number of empty places, so that what is below does not move.
     """
 
-    tried: int
-    wrong: int
+    example_count: int
+    wrong_count: int
     score: float
     source: str
     pictures: tuple[ExamplePicture | SequenceAnswers, ...]
@@ -141,7 +143,7 @@ def budget(scene: Scene) -> int:
 
     Every move of a size leads to other untrained weights, whose answers are all alike.
     """
-    return LONG if scene.loaded_weights else UNTRAINED
+    return LONG_RUN_FLOPS if scene.loaded_weights else UNTRAINED_FLOPS
 
 
 def measure(scene: Scene, task: Task) -> Mistakes:
@@ -157,7 +159,7 @@ def measure(scene: Scene, task: Task) -> Mistakes:
     check_room(task, scene.settings, elaborate(scene.term))
     own = examples(scene, task)
     count = min(len(own.unseen), max(1, runs) * at_once)
-    outputs, answers = answered(task, scene.settings, scene.module, own, scene.device, count)
+    outputs, answers = answer_unseen(task, scene.settings, scene.module, own, scene.device, count)
     if task.measure == "answers":
         symbols = SEQUENCES[task.name].symbols(scene.settings["v"])
         wrong, pictures = _lines(own, outputs.argmax(-1), answers, symbols)
@@ -179,7 +181,7 @@ def _digits(own: Data, chances: Tensor, answers: Tensor) -> tuple[int, tuple[Exa
     order = wrong[sure[wrong].argsort(descending=True, stable=True)]
 
     def each() -> Iterator[ExamplePicture]:
-        for i in order[:MOST].tolist():
+        for i in order[:MAX_PICTURES].tolist():
             said = f"{int(answers[i])} → {int(found[i])}, {float(sure[i]):.0%}"
             image = own.unseen[i].reshape(-1, *own.unseen.shape[-2:])[0]  # all channels are equal
             yield ExamplePicture(
@@ -196,8 +198,8 @@ def _masks(own: Data, scores: Tensor, answers: Tensor) -> tuple[int, tuple[Examp
     worst = wrong.flatten(1).sum(1).argsort(descending=True, stable=True)
 
     def each() -> Iterator[ExamplePicture]:
-        for i in worst[:MOST].tolist():
-            pixels = painted(own.unseen[i, 0], found[i], wrong[i])
+        for i in worst[:MAX_PICTURES].tolist():
+            pixels = class_overlay(own.unseen[i, 0], found[i], wrong[i])
             share = 1 - float(wrong[i].float().mean())
             yield ExamplePicture(heatmap.image_url(pixels), f"{share:.1%}")
 
@@ -210,7 +212,7 @@ def _remade(own: Data, found: Tensor, answers: Tensor) -> tuple[int, tuple[Examp
     ends = ColourRange(float(own.unseen.min()), 1.0)
 
     def each() -> Iterator[ExamplePicture]:
-        for i in errors.argsort(descending=True, stable=True)[:MOST].tolist():
+        for i in errors.argsort(descending=True, stable=True)[:MAX_PICTURES].tolist():
             image = own.unseen[i].reshape(-1, *own.unseen.shape[-2:])[0]
             address = heatmap.data_url(image.numpy(), ends, heatmap.GREY)
             yield ExamplePicture(address, markup.digits(float(errors[i])))
@@ -230,7 +232,7 @@ def _lines(
     worst = wrong.sum(1).argsort(descending=True, stable=True)
 
     def each() -> Iterator[SequenceAnswers]:
-        for i in worst[:MOST].tolist():
+        for i in worst[:MAX_PICTURES].tolist():
             if wrong[i].any():
                 told = torch.where(due[i], found[i], len(symbols)).tolist()
                 read = tuple(symbols[n] for n in own.unseen[i].tolist())
@@ -244,48 +246,60 @@ def html(found: Mistakes, task: Task) -> str:
     """Returns the pictures with their captions."""
     figures = "".join(f"<figure>{picture.html}</figure>" for picture in found.pictures)
     blank = f'<figure aria-hidden="true">{found.blank.html}</figure>'
-    figures += blank * (MOST - len(found.pictures))
-    said = SAID[task.measure](found) if found.tried else f"<p>{LATER}</p>"
+    figures += blank * (MAX_PICTURES - len(found.pictures))
+    said = MEASURE_WRITERS[task.measure](found) if found.example_count else f"<p>{LATER}</p>"
     return f'{STYLE}<h2>What it gets wrong</h2>{said}<div class="mistakes">{figures}</div>'
 
 
 # These texts always have the same length, so that what is below does not move.
 def _read(found: Mistakes) -> str:
-    right = found.tried - found.wrong
+    right = found.example_count - found.wrong_count
     return (
-        f"<p>It reads {right:,} of {found.tried:,} digits right that it has not learned from: "
-        f"{found.score:.1%}. Below are its surest errors, {MOST} at most: the digit that was "
+        f"<p>It reads {right:,} of {found.example_count:,} digits right that it has not "
+        "learned from: "
+        f"{found.score:.1%}. Below are its surest errors, {MAX_PICTURES} at most: the "
+        "digit that was "
         "written → the one it reads, with the probability that it gives it.</p>"
     )
 
 
-def _outlined(found: Mistakes) -> str:
+def _iou_html(found: Mistakes) -> str:
     return (
-        f"<p>On {found.tried:,} pictures that it has not learned from, the intersection over union "
+        f"<p>On {found.example_count:,} pictures that it has not learned from, the "
+        "intersection over union "
         f"is {found.score:.2f}, the mean over all kinds of shape. Below are the "
         f"{len(found.pictures)} worst, with the share of their pixels that is right; wrong pixels "
         "are struck through.</p>"
     )
 
 
-def _answered(found: Mistakes) -> str:
+def _answers_html(found: Mistakes) -> str:
     shown = "None went wrong, or it would stand here"
-    if found.wrong:
-        shown = f"Below are those that went worst, {MOST} at most"
+    if found.wrong_count:
+        shown = f"Below are those that went worst, {MAX_PICTURES} at most"
     return (
-        f"<p>On {found.tried:,} sequences that it has not learned from, {found.score:.1%} of its "
-        f"answers are right, and all of them in {found.tried - found.wrong:,} sequences. {shown}: "
+        f"<p>On {found.example_count:,} sequences that it has not learned from, "
+        f"{found.score:.1%} of its "
+        "answers are right, and all of them in "
+        f"{found.example_count - found.wrong_count:,} sequences. {shown}: "
         "what was read, and below each symbol what it says there, underlined where it is "
         "wrong.</p>"
     )
 
 
-def _explained(found: Mistakes) -> str:
+def _variance_html(found: Mistakes) -> str:
     return (
-        f"<p>Of the variance of {found.tried:,} examples that it has not learned from, it explains "
-        f"{found.score:.1%}. The {MOST} pictures with the largest errors, and the mean of their "
+        f"<p>Of the variance of {found.example_count:,} examples that it has not learned "
+        "from, it explains "
+        f"{found.score:.1%}. The {MAX_PICTURES} pictures with the largest errors, and the "
+        "mean of their "
         "squares.</p>"
     )
 
 
-SAID = {"variance": _explained, "accuracy": _read, "answers": _answered, "iou": _outlined}
+MEASURE_WRITERS = {
+    "variance": _variance_html,
+    "accuracy": _read,
+    "answers": _answers_html,
+    "iou": _iou_html,
+}

@@ -30,7 +30,7 @@ LARGEST = (64, 32, 32, 32)  # images, channels, rows, columns: the ends of the s
 GAMMA, BETA = Range("gamma", range(31), 10), Range("beta", range(-20, 21), 0)  # in tenths
 WIDE, TALL, LINE = 360, 130, 13  # of the chart, and of a line of text
 COLOURS = ("#4a7ba7", "#a8597b", "#6f8f3a", "#b0762c")
-AVERAGED = {"batch norm": "b,x", "layer norm": "c"}
+AVERAGED_AXES = {"batch norm": "b,x", "layer norm": "c"}
 
 Moments = tuple[tuple[float, float], ...]  # mean and deviation: before, by batch and by layer norm
 
@@ -126,7 +126,7 @@ def _buttons(scene: Scene) -> str:
         f'<button type="button" class="plain" aria-pressed="{str(lit == axes).lower()}" '
         f'data-pick="{selection.AXES}={axes}">what {name} averages over: '
         f"{axes.replace(',', ' and ')}</button> "
-        for name, axes in AVERAGED.items()
+        for name, axes in AVERAGED_AXES.items()
     )
     return f"<p>Light {buttons}</p>"
 
@@ -252,11 +252,11 @@ class Norms:
 
     x: Numbers
     mean: float
-    biased: float
-    unbiased: float
+    biased_variance: float
+    unbiased_variance: float
     torch: Numbers
     rows: tuple[Numbers, Numbers]  # by hand, with the biased and the unbiased variance
-    apart: tuple[float, float]  # from torch's, over all positions
+    differences: tuple[float, float]  # from torch's, over all positions
 
 
 def show_norm_by_hand(scene: Scene) -> None:
@@ -297,17 +297,17 @@ def norms(scene: Scene, at: int) -> Norms:
     spread = row - row.mean()
     total, m = float(spread.square().sum()), len(row)
     return Norms(
-        _few(row),
+        _first_features(row),
         float(row.mean()),
         total / m,
         total / (m - 1) if m > 1 else float("nan"),
-        _few(theirs[at]),
-        (_few(hand[0][at]), _few(hand[1][at])),
+        _first_features(theirs[at]),
+        (_first_features(hand[0][at]), _first_features(hand[1][at])),
         (one, two),
     )
 
 
-def _few(row: Tensor) -> Numbers:
+def _first_features(row: Tensor) -> Numbers:
     return tuple(row[:MAX_FEATURES].tolist())
 
 
@@ -316,28 +316,30 @@ def _by_hand_table(scene: Scene, found: Norms) -> str:
     rows = (
         _row("x", found.x, None),
         _row("nn.LayerNorm", found.torch, None),
-        _row("by hand, biased", found.rows[0], found.apart[0]),
-        _row("by hand, unbiased", found.rows[1], found.apart[1]),
+        _row("by hand, biased", found.rows[0], found.differences[0]),
+        _row("by hand, unbiased", found.rows[1], found.differences[1]),
     )
     n = len(found.x)
     more = f" The first {n} of {m} features." if m > n else ""
     head = ("", *map(str, range(n)), "apart from torch’s")
     return (
-        f"<p>Mean {markup.digits(found.mean)}; variance {markup.digits(found.biased)} over m = {m}"
-        f" (biased), {_known(found.unbiased)} over m − 1 = {m - 1} (unbiased).{more}</p>"
+        f"<p>Mean {markup.digits(found.mean)}; variance "
+        f"{markup.digits(found.biased_variance)} over m = {m}"
+        f" (biased), {_number_or_undefined(found.unbiased_variance)} over m − 1 = {m - 1} "
+        f"(unbiased).{more}</p>"
         f"{markup.table(head, rows, numbers=range(1, n + 2))}"
         f'<p class="muted">ε = 10⁻⁵ keeps the root from zero. Apart: the largest difference in any '
         f"position. gamma is 1 and beta 0, as before training. {numbers_origin(scene)}</p>"
     )
 
 
-def _known(number: float) -> str:
+def _number_or_undefined(number: float) -> str:
     return markup.digits(number) if isfinite(number) else "not defined"
 
 
 def _row(name: str, numbers: Numbers, apart: float | None) -> str:
     cells = "".join(f'<td class="number">{_cell(number)}</td>' for number in numbers)
-    last = "" if apart is None else _known(apart)
+    last = "" if apart is None else _number_or_undefined(apart)
     return f'<tr><td>{name}</td>{cells}<td class="number">{last}</td></tr>'
 
 

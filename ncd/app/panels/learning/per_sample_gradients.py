@@ -20,7 +20,7 @@ from ncd.run.limits import Limits
 from ncd.site import markup
 from ncd.systems.training.module_or_functional import Weights, houses, loss_of, network
 
-MOST = 64  # the greatest number of examples
+MAX_EXAMPLES = 64  # the greatest number of examples
 WIDEST = 10.0  # the longest bar, in em
 BAR = "var(--st-primary-color)"
 CODE = "vmap(grad(loss_of), in_dims=(None, None, 0, 0))(weights, model, x, y)"
@@ -31,17 +31,17 @@ class Samples:
     """For each example: answer, prediction, loss, gradient norm, and share of the mean gradient.
 
     A share is the part of the mean gradient that an example contributes along its direction; the
-    shares sum to 1. ``norm`` is the norm of the mean gradient, and ``apart`` its
+    shares sum to 1. ``norm`` is the norm of the mean gradient, and ``gradient_difference`` its
     difference from the gradient of the batch.
     """
 
     answers: tuple[float, ...]
-    found: tuple[float, ...]
+    predictions: tuple[float, ...]
     losses: tuple[float, ...]
     norms: tuple[float, ...]
     shares: tuple[float, ...]
     norm: float
-    apart: float
+    gradient_difference: float
 
 
 def show_per_sample_gradients(scene: Scene) -> None:
@@ -72,14 +72,14 @@ def samples(scene: Scene) -> Samples:
     model = ncd.compile(network(settings, 1), seed)
     held = dict(scene.module.named_parameters()) or dict(model.named_parameters())
     weights = {name: w.detach().cpu() for name, w in held.items()}
-    count = min(settings["b"], MOST, len(own.inputs))
+    count = min(settings["b"], MAX_EXAMPLES, len(own.inputs))
     _check(weights, count)
     x, y = own.inputs[:count, None], own.targets[:count, None]
     each = vmap(grad(loss_of), in_dims=(None, None, 0, 0))(weights, model, x, y)
     batch = grad(loss_of)(weights, model, x, y)
     with torch.no_grad():
         found = functional_call(model, weights, (x,))
-    return _summed(y.flatten(), found.flatten(), _flat(each, count), _flat(batch, 1)[0])
+    return _gradient_summary(y.flatten(), found.flatten(), _flat(each, count), _flat(batch, 1)[0])
 
 
 def _check(weights: Weights, count: int) -> None:
@@ -97,7 +97,7 @@ def _flat(gradients: Weights, count: int) -> Tensor:
     return torch.cat([g.reshape(count, -1) for g in gradients.values()], 1)
 
 
-def _summed(answers: Tensor, found: Tensor, each: Tensor, batch: Tensor) -> Samples:
+def _gradient_summary(answers: Tensor, found: Tensor, each: Tensor, batch: Tensor) -> Samples:
     mean = each.mean(0)
     along = each @ mean / (mean.square().sum() * len(each))
     return Samples(
@@ -124,7 +124,9 @@ def _code() -> str:
 
 def _table(found: Samples) -> str:
     longest = max(found.norms) or 1.0
-    columns = zip(found.answers, found.found, found.losses, found.norms, found.shares, strict=True)
+    columns = zip(
+        found.answers, found.predictions, found.losses, found.norms, found.shares, strict=True
+    )
     rows = [
         f'<tr><td class="number">{n}</td>{"".join(map(_number, (answer, said, loss)))}'
         f"<td>{markup.meter(norm / longest, BAR, WIDEST)} {markup.digits(norm)}</td>"
@@ -156,7 +158,8 @@ def _summary_html(scene: Scene, found: Samples) -> str:
     )
     more = "" if scene.settings["b"] == count else f" The first {count} of them."
     return (
-        f"<p>Their mean is the gradient of the whole batch: <b>{markup.digits(found.apart)}</b> "
+        "<p>Their mean is the gradient of the whole batch: "
+        f"<b>{markup.digits(found.gradient_difference)}</b> "
         f"from what one backward pass over all gives. The norms sum to {markup.digits(total)}, "
         f"but the gradients sum to one of norm {markup.digits(found.norm * count)}: {kept:.0%} is "
         f"left, as they pull in different directions. An example with a negative {share} pulls "

@@ -65,7 +65,9 @@ def show_training(scene: Scene) -> None:
     going = now is not None and now.is_running
     _controls(scene, now)
     with st.container():  # a fragment needs a container to draw itself again
-        st.fragment(_shown, run_every=POLL_SECONDS if going else None)(now, own, _beginning(scene))
+        st.fragment(_show_progress, run_every=POLL_SECONDS if going else None)(
+            now, own, _beginning(scene)
+        )
     if now is not None and now.run is not None:
         with st.container():
             st.fragment(_curves, run_every=SLOW if going else None)(now, own)
@@ -142,7 +144,7 @@ def _progress(now: Training | None) -> tuple[tuple[TrainingProgress, ...], int]:
     return tuple(run.progress) if run else (), steps
 
 
-def _shown(now: Training | None, own: Task, beginning: str) -> None:
+def _show_progress(now: Training | None, own: Task, beginning: str) -> None:
     """Shows the progress of the run, in words and as a bar."""
     progress, steps = _progress(now)
     line = _line(now, progress, own) if now else beginning
@@ -224,4 +226,4 @@ def _take(scene: Scene) -> None:
         return
     name = file.name if len(file.name) <= 40 else f"{file.name[:39]}…"
     own = TrainedWeights(data, f"from the file {name}")
-    replace_training(Training(scene.entry.name, scene.settings, None, learned=own))
+    replace_training(Training(scene.entry.name, scene.settings, None, learned_weights=own))

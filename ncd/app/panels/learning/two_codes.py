@@ -55,7 +55,7 @@ FUNCTION = {  # the code for each setting; the first is that of the notebook
     "one optimiser": {"way": "function", "optimiser": "Adam", "start": "He"},
     "both the same": {"way": "function", "optimiser": "Adam", "start": "torch"},
 }
-COMPARED = Choice("compared", tuple(FUNCTION), "as in the notebook")
+COMPARED_CODE = Choice("compared", tuple(FUNCTION), "as in the notebook")
 EPOCHS = Choice("epochs", ("20", "100", "300", "1000", "3000"), "300")
 NAMES = {"module": "nn.Module", "function": "torch.func"}
 STARTS = {"torch": "begun as torch does", "He": "begun as the notebook’s init_params"}
@@ -66,7 +66,7 @@ STYLE = f"""<style>
 progress {{ width: 100%; height: 0.6rem; accent-color: var(--st-primary-color); }}
 </style>"""
 Way = Mapping[str, str]
-Told = Sequence[TrainingProgress]
+ProgressReports = Sequence[TrainingProgress]
 
 
 @dataclass(frozen=True)
@@ -97,12 +97,14 @@ def show_module_vs_function(scene: Scene) -> None:
     going = now is not None and now.is_running
     _controls(scene, now)
     with st.container():  # a fragment needs a container to draw itself again
-        st.fragment(_shown, run_every=POLL_SECONDS if going else None)(now, given)
+        st.fragment(_show_progress, run_every=POLL_SECONDS if going else None)(now, given)
     with st.container():
         st.fragment(_curves, run_every=SLOW if going else None)(now)
 
 
-MODULE_VS_FUNCTION = Panel("Side by side", show_module_vs_function, controls=(COMPARED, EPOCHS))
+MODULE_VS_FUNCTION = Panel(
+    "Side by side", show_module_vs_function, controls=(COMPARED_CODE, EPOCHS)
+)
 
 
 def owned_settings(settings: Mapping[str, int]) -> dict[str, int]:
@@ -139,7 +141,7 @@ def _controls(scene: Scene, now: Training | None) -> None:
             st.button("Stop", key="stop", on_click=partial(_stop, now))
         else:
             st.button("Train both", key="train", on_click=partial(_train, scene))
-        COMPARED.segments("Compared")
+        COMPARED_CODE.segments("Compared")
         EPOCHS.segments("Epochs")
 
 
@@ -153,14 +155,14 @@ def _train(scene: Scene) -> None:
     name, settings, seed = scene.entry.name, owned_settings(scene.settings), scene.seed
     one, two = (
         TrainingRun(name, settings, seed, _epochs(), scene.device, loop="way", given=way)
-        for way in chosen()
+        for way in run_settings()
     )
     session_weights.replace_training(Training(name, settings, seed, one, second_run=two))
 
 
-def chosen() -> tuple[Way, Way]:
+def run_settings() -> tuple[Way, Way]:
     """Returns the settings of both runs."""
-    return MODULE, FUNCTION[COMPARED.value]
+    return MODULE, FUNCTION[COMPARED_CODE.value]
 
 
 def _epochs() -> int:
@@ -170,29 +172,31 @@ def _epochs() -> int:
 # --- what the runs tell --------------------------------------------------------------------------
 
 
-def _reported(now: Training | None) -> tuple[tuple[TrainingRun, ...], Sequence[Told], int]:
+def _run_progress(
+    now: Training | None,
+) -> tuple[tuple[TrainingRun, ...], Sequence[ProgressReports], int]:
     """Returns the runs, what each has reported, and the number of epochs."""
     runs = now.runs if now else ()
     steps = (runs[0].steps if runs else None) or _epochs()
     return runs, tuple(tuple(run.progress) for run in runs) or ((), ()), steps
 
 
-def _shown(now: Training | None, given: Examples) -> None:
+def _show_progress(now: Training | None, given: Examples) -> None:
     """Shows the progress of both runs, and a comparison of their losses."""
-    runs, told, steps = _reported(now)
-    ways = tuple(run.given for run in runs) or chosen()
+    runs, told, steps = _run_progress(now)
+    ways = tuple(run.given for run in runs) or run_settings()
     without = tuple(
         session_weights.waiting_message(*each) for each in zip(runs, told, strict=False)
     )
     bars = "".join(
-        _bar(way, own, steps, why or _where(own))
+        _bar(way, own, steps, why or _epoch_text(own))
         for way, own, why in zip(ways, told, without or ("not trained yet",) * 2, strict=True)
     )
     over = now is not None and now.ended
-    html_panel.render(f"{STYLE}{bars}{_compared(told, over)}{_data(given)}", "runs")
+    html_panel.render(f"{STYLE}{bars}{_loss_comparison(told, over)}{_data(given)}", "runs")
 
 
-def _bar(way: Way, told: Told, steps: int, where: str) -> str:
+def _bar(way: Way, told: ProgressReports, steps: int, where: str) -> str:
     """Returns the name and progress of a run as text and a bar."""
     name, style = NAMES[way["way"]], ' class="second"' if way["way"] == "function" else ""
     key = f'<svg width="26" height="8" aria-hidden="true"><path d="M0 4H26"{style}/></svg>'
@@ -204,7 +208,7 @@ def _bar(way: Way, told: Told, steps: int, where: str) -> str:
     )
 
 
-def _where(told: Told) -> str:
+def _epoch_text(told: ProgressReports) -> str:
     last = told[-1]
     scores = [now.score for now in told if now.score is not None]
     unseen = f", unseen {scores[-1]:.3f}" if scores else ""
@@ -214,7 +218,7 @@ def _where(told: Told) -> str:
 
 def _curves(now: Training | None) -> None:
     """Shows the losses of both runs, and their errors on test examples."""
-    _, told, steps = _reported(now)
+    _, told, steps = _run_progress(now)
     named = dict(zip(NAMES.values(), told, strict=True))
     losses = {name: [(now.step, now.loss) for now in own] for name, own in named.items()}
     scores = {
@@ -229,7 +233,7 @@ def _curves(now: Training | None) -> None:
             charts.render(figure, title, f"{title}: {said}")
 
 
-def _compared(told: Sequence[Told], over: bool) -> str:
+def _loss_comparison(told: Sequence[ProgressReports], over: bool) -> str:
     """Returns whether the two curves agree, once both runs have ended."""
     one, two = ([now.loss for now in own] for own in told)
     both = min(len(one), len(two))
@@ -267,7 +271,7 @@ COMMENTS = {
 
 
 @dataclass(frozen=True)
-class Apart:
+class CodeDifferences:
     """The largest differences between both ways, in outputs and in gradients."""
 
     outputs: float
@@ -276,11 +280,14 @@ class Apart:
 
 def show_training_code(scene: Scene) -> None:
     """Shows both codes in two columns, and the differences of their results."""
-    module, function = both(scene)
+    module, function = module_and_function(scene)
     found = cached(
-        "two codes", module, scene.seed, make=lambda: scene.run_in_pool(lambda: compared(scene))
+        "two codes",
+        module,
+        scene.seed,
+        make=lambda: scene.run_in_pool(lambda: compare_codes(scene)),
     )
-    held, given = (OPTIMISERS[way["optimiser"]] for way in chosen())
+    held, given = (OPTIMISERS[way["optimiser"]] for way in run_settings())
     name = held[0].__name__
     optimiser = f"torch.optim.{name}(model.parameters(), lr={RATE})"
     made = f"model = SimpleMLP()\noptimiser = {optimiser}"
@@ -300,7 +307,7 @@ def show_training_code(scene: Scene) -> None:
 TRAINING_CODE = Panel("Two codes", show_training_code)
 
 
-def both(scene: Scene) -> tuple[Term, Term]:
+def module_and_function(scene: Scene) -> tuple[Term, Term]:
     """Returns the network that owns its weights, and the one that takes them as inputs."""
     module, function = (
         scene.entry.build(**{**scene.settings, "function": given}) for given in (0, 1)
@@ -308,9 +315,9 @@ def both(scene: Scene) -> tuple[Term, Term]:
     return module, function
 
 
-def compared(scene: Scene) -> Apart:
+def compare_codes(scene: Scene) -> CodeDifferences:
     """Runs both with the same weights and examples, and compares outputs and gradients."""
-    module, function = (ncd.compile(term, scene.seed) for term in both(scene))
+    module, function = (ncd.compile(term, scene.seed) for term in module_and_function(scene))
     (x,) = ncd.example_inputs(module.term, scene.seed)
     weights = dict(module.named_parameters())
     free = {name: w.detach() for name, w in weights.items()}
@@ -319,7 +326,7 @@ def compared(scene: Scene) -> Apart:
     torch.nn.functional.mse_loss(held, y).backward()
     pure = grad(loss_of)(free, module, x, y)
     gradients = max(max_difference(_gradient(w), pure[name]) for name, w in weights.items())
-    return Apart(max_difference(held, given), gradients)
+    return CodeDifferences(max_difference(held, given), gradients)
 
 
 def _gradient(weights: Tensor) -> Tensor:
@@ -377,7 +384,7 @@ def _line(row: str) -> str:
     return f'<div class="line" style="--hang:{indent + 4}ch">{whole or " "}</div>'
 
 
-def _summary_html(scene: Scene, found: Apart) -> str:
+def _summary_html(scene: Scene, found: CodeDifferences) -> str:
     examples = markup.plural(scene.settings["b"], "random example")
     return (
         f"<p>The same weights, from seed {scene.seed}, inside the module and handed to the "

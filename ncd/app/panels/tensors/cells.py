@@ -19,7 +19,7 @@ from ncd.language.axes import Axis
 from ncd.site import markup
 from ncd.systems.catalogue_entry import Knob
 
-MOST = 10  # the greatest number of cells along an axis
+MAX_CELLS = 10  # the greatest number of cells along an axis
 
 
 def show_cells(scene: Scene) -> None:
@@ -102,7 +102,7 @@ class _CircuitLine:
     def table(self, value: Value) -> str:
         tensor = self.scene.trace.values[value.id].detach().cpu()
         at: Slice = self.touched.get(value.id, ()) if self.lit else ()
-        grid = _ArrayGrid.of(tensor, value, at, self.lit and value.id in self.touched)
+        grid = _ArrayGrid.from_tensor(tensor, value, at, self.lit and value.id in self.touched)
         return grid.html(self.picks)
 
 
@@ -113,12 +113,12 @@ class _ArrayGrid:
     value: Value
     numbers: torch.Tensor  # (rows, columns)
     axes: tuple[Axis | None, Axis | None]
-    at: Slice  # the part of rows and columns that is used, if not all
-    lit: bool
-    told: str
+    used_slice: Slice  # the part of rows and columns that is used, if not all
+    is_highlighted: bool
+    position_text: str
 
     @staticmethod
-    def of(tensor: torch.Tensor, value: Value, at: Slice, lit: bool) -> _ArrayGrid:
+    def from_tensor(tensor: torch.Tensor, value: Value, at: Slice, lit: bool) -> _ArrayGrid:
         axes = list(value.array)
         places = [0 if p is None else p for p in at or (None,) * len(axes)]
         flat = tensor.reshape([axis.numel for axis in axes])
@@ -132,7 +132,9 @@ class _ArrayGrid:
         return _ArrayGrid(value, two, (shown[-2], shown[-1]), where, lit, told)
 
     def html(self, picks: dict[str, str]) -> str:
-        rows, columns = (_slots(n, at) for n, at in zip(self.numbers.shape, self.at, strict=True))
+        rows, columns = (
+            _slots(n, at) for n, at in zip(self.numbers.shape, self.used_slice, strict=True)
+        )
         down, across = self.axes
         corner = "<td></td>" if down else ""
         top = "".join(self.head(across, j, 1, picks) for j in columns) if across else ""
@@ -141,7 +143,9 @@ class _ArrayGrid:
             f"{''.join(self.cell(i, j) for j in columns)}</tr>"
             for i in rows
         )
-        name = markup.array(self.value.array) + (f" at {self.told}" if self.told else "")
+        name = markup.array(self.value.array) + (
+            f" at {self.position_text}" if self.position_text else ""
+        )
         return (
             f'<figure data-array="{self.value.id}" data-select="{self.value.id}">'
             f"<figcaption>{name}</figcaption>"
@@ -155,7 +159,7 @@ class _ArrayGrid:
             return "<th>…</th>"
         if name not in picks:
             return f"<th>{place}</th>"
-        pressed = str(self.lit and self.at[side] == place).lower()
+        pressed = str(self.is_highlighted and self.used_slice[side] == place).lower()
         return (
             f'<th><button type="button" data-pick="{markup.text(picks[name])}={place}" '
             f'title="{markup.text(picks[name])} = {place}" aria-pressed="{pressed}">{place}'
@@ -163,8 +167,8 @@ class _ArrayGrid:
         )
 
     def cell(self, i: int | None, j: int | None) -> str:
-        lit = self.lit and all(
-            at is None or at == place for at, place in zip(self.at, (i, j), strict=True)
+        lit = self.is_highlighted and all(
+            at is None or at == place for at, place in zip(self.used_slice, (i, j), strict=True)
         )
         text = "…" if i is None or j is None else _figure(self.numbers[i, j])
         return f'<td class="touch">{text}</td>' if lit else f"<td>{text}</td>"
@@ -176,11 +180,11 @@ def _slots(size: int, at: int | None) -> list[int | None]:
     >>> _slots(3, None), _slots(20, 12)
     ([0, 1, 2], [None, 8, 9, 10, 11, 12, 13, 14, 15, None])
     """
-    run = heatmap.visible_range(size, at or 0, MOST)
+    run = heatmap.visible_range(size, at or 0, MAX_CELLS)
     if len(run) == size:
         return list(run)
-    first = max(0, min((at or 0) - MOST // 2 + 1, size - MOST + 2))
-    inside = list(islice(range(first, size), MOST - 1 if first == 0 else MOST - 2))
+    first = max(0, min((at or 0) - MAX_CELLS // 2 + 1, size - MAX_CELLS + 2))
+    inside = list(islice(range(first, size), MAX_CELLS - 1 if first == 0 else MAX_CELLS - 2))
     before = [None] if first else []
     return [*before, *inside, *([None] if inside[-1] < size - 1 else [])]
 

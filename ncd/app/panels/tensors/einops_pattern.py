@@ -14,7 +14,13 @@ import torch
 from torch import Tensor
 
 import ncd
-from ncd.app.panels.tensors.einops_shape_check import MOST, CheckedLine, Shape, made, tried
+from ncd.app.panels.tensors.einops_shape_check import (
+    MAX_NUMBERS,
+    CheckedLine,
+    Shape,
+    checked_line,
+    run_call,
+)
 from ncd.app.parts import html_panel
 from ncd.app.parts.heatmap import Mosaic, mosaic
 from ncd.app.scene import own_entry
@@ -46,10 +52,10 @@ from ncd.systems.tensors.einops_patterns import (
 # --- Links from a line of einops to the page Yours, which has no six pictures but any shape
 
 
-def elsewhere(text: str) -> str:
+def yours_page_link(text: str) -> str:
     """Returns a link for a line that is not on the pictures, if Yours can read it.
 
-    >>> "yours?text=" in elsewhere("b i d, b j d -> b i j"), elsewhere("b i (")
+    >>> "yours?text=" in yours_page_link("b i d, b j d -> b i j"), yours_page_link("b i (")
     (True, '')
     """
     words = "This line is not on the six pictures. Yours draws it, with any shape"
@@ -85,16 +91,16 @@ COLOURS = 3  # red, green and blue
 class PatternResult:
     """Input, output (a number without a picture), and the gradient of the output's sum.
 
-    ``apart`` is the largest difference between the diagram's results and einops'.
+    ``max_differences`` is the largest difference between the diagram's results and einops'.
     """
 
-    given: Mosaic
+    input_mosaic: Mosaic
     result: Mosaic | None
     number: float
     gradient: Mosaic
     extremes: tuple[float, float]
     total: float
-    apart: tuple[float, float]
+    max_differences: tuple[float, float]
 
 
 def batch(b: int, h: int, w: int, c: int) -> Tensor:
@@ -103,10 +109,10 @@ def batch(b: int, h: int, w: int, c: int) -> Tensor:
     return torch.stack([few[i % len(few)] for i in range(b)]).permute(0, 2, 3, 1).contiguous()
 
 
-def given(name: str, sizes: dict[str, int]) -> Tensor:
+def input_array(name: str, sizes: dict[str, int]) -> Tensor:
     """Returns the array of a name: ``ims``, ``x`` (channels first) or ``y`` (its depth).
 
-    >>> given("y", {"b": 2, "h": 4, "w": 6, "c": 3}).shape
+    >>> input_array("y", {"b": 2, "h": 4, "w": 6, "c": 3}).shape
     torch.Size([2, 12, 2, 3])
     """
     ims = batch(**sizes)
@@ -120,8 +126,8 @@ def given(name: str, sizes: dict[str, int]) -> Tensor:
 
 def outcome(text: str, found: CheckedLine, sizes: dict[str, int], device: str) -> PatternResult:
     """Runs a line with einops and as a term."""
-    written = found.written
-    leaf = given(written.given, sizes).to(device)
+    written = found.parsed_line
+    leaf = input_array(written.input_name, sizes).to(device)
     ways = []
     module = ncd.compile(term(text, sizes), device=device)
     for run in (lambda tensor: _einops(written, tensor), module):
@@ -130,7 +136,7 @@ def outcome(text: str, found: CheckedLine, sizes: dict[str, int], device: str) -
         ways.append((result.detach(), *torch.autograd.grad(result.sum(), own)))
     (result, gradient), (ours, back) = ways
     colours = colour_axes(found)
-    seen, slope = (t[0] if written.first else t for t in (leaf, gradient))
+    seen, slope = (t[0] if written.uses_first_image else t for t in (leaf, gradient))
     return PatternResult(
         _picture(seen, colours[0]),
         _picture(result, colours[-1]) if result.ndim else None,
@@ -143,9 +149,9 @@ def outcome(text: str, found: CheckedLine, sizes: dict[str, int], device: str) -
 
 
 def _einops(written: EinopsLine, tensor: Tensor) -> Tensor:
-    tensor = tensor[0] if written.first else tensor
+    tensor = tensor[0] if written.uses_first_image else tensor
     for call in written.calls:
-        tensor = made(call, tensor)
+        tensor = run_call(call, tensor)
     return tensor
 
 
@@ -158,14 +164,14 @@ def colour_axes(found: CheckedLine) -> tuple[int | None, ...]:
 
     >>> from ncd.app.panels.tensors.einops_shape_check import tried
     >>> sizes = {"b": 2, "h": 4, "w": 6, "c": 3}
-    >>> colour_axes(tried('rearrange(ims, "b h w c -> c h (b w)")', sizes))
+    >>> colour_axes(checked_line('rearrange(ims, "b h w c -> c h (b w)")', sizes))
     (3, 0)
     """
     at: int | None = 1
-    if found.written.given == "ims":
-        at = 2 if found.written.first else 3
+    if found.parsed_line.input_name == "ims":
+        at = 2 if found.parsed_line.uses_first_image else 3
     places = [at]
-    for call, shape in zip(found.written.calls, found.shapes, strict=False):
+    for call, shape in zip(found.parsed_line.calls, found.shapes, strict=False):
         left, right = call.sides(len(shape))
         parts = left[at][-1:] if at is not None else ()
         at = right.index(parts) if parts and parts in right else None
@@ -184,7 +190,7 @@ def choices(text: str, found: CheckedLine) -> tuple[Shape, ...]:
 
     >>> from ncd.app.panels.tensors.einops_shape_check import tried
     >>> text = 'reduce(ims, "b h w c -> h w c", "mean")'
-    >>> choices(text, tried(text, {"b": 6, "h": 8, "w": 9, "c": 3}))
+    >>> choices(text, checked_line(text, {"b": 6, "h": 8, "w": 9, "c": 3}))
     ((8, 9, 3), (8, 3, 9), (9, 8, 3), (6, 8, 9, 3))
     """
     right = found.shapes[-1]
@@ -235,7 +241,7 @@ def typed_entry(entry: Entry) -> Entry:
     if text in TEXTS:
         return entry
     try:
-        tried(text, {name: settings[name] for name in FIT})
+        checked_line(text, {name: settings[name] for name in FIT})
     except CallError:
         return entry
     return line_entry(text)
@@ -250,14 +256,14 @@ def show_einops_pattern(scene: Scene) -> None:
         "A line of einops, on `ims`, `ims[0]`, `x` or `y`: write your own",
         key=FIELD,
         max_chars=LONGEST,
-        on_change=_typed,
+        on_change=_store_line,
     )
     sizes = {name: scene.settings[name] for name in FIT}
     count = max(map(prod, shapes(**sizes).values()))
     try:
-        html = _too_large(count) if count > MOST else _tried(scene, text, sizes)
+        html = _too_large(count) if count > MAX_NUMBERS else _line_html(scene, text, sizes)
     except CallError as error:
-        html = _wrong(error, text)
+        html = _error_html(error, text)
     html_panel.render(f"{STYLE}{_examples(text)}{html}", "einops", (ASKING,), _pick)
 
 
@@ -275,7 +281,7 @@ def _text(example: int) -> str:
     return OWN.value or TEXTS[example]
 
 
-def _typed() -> None:
+def _store_line() -> None:
     """Stores the typed line, or chooses the example with the same line; a callback."""
     text = str(st.session_state[FIELD]).strip()
     if text in TEXTS:
@@ -311,12 +317,13 @@ def _pick(value: str) -> None:
 def _too_large(count: int) -> str:
     fit = " · ".join(f"{name} {n}" for name, n in FIT.items())
     return (
-        f'<p role="status">The pictures would be {count:,} numbers, and up to {MOST:,} are shown '
+        f'<p role="status">The pictures would be {count:,} numbers, and up to '
+        f"{MAX_NUMBERS:,} are shown "
         f'here.</p><p><button type="button" class="plain" data-pick="fit=1">{fit}</button></p>'
     )
 
 
-def _wrong(error: CallError, text: str) -> str:
+def _error_html(error: CallError, text: str) -> str:
     """Returns the line with its error marked, our explanation, and einops' message."""
     cure = f" Try {markup.text(error.cure)}." if error.cure else ""
     fact = f"{error.fact[:1].upper()}{error.fact[1:]}"
@@ -327,12 +334,12 @@ def _wrong(error: CallError, text: str) -> str:
             f'<div class="code wrong">{markup.text(error.message)}</div>'
         )
     return (
-        f'<div class="code wrong">{_marked(text, error)}</div>'
-        f'<p role="status"><b>{markup.text(fact)}.</b>{cure}</p>{elsewhere(text)}{theirs}'
+        f'<div class="code wrong">{_marked_line(text, error)}</div>'
+        f'<p role="status"><b>{markup.text(fact)}.</b>{cure}</p>{yours_page_link(text)}{theirs}'
     )
 
 
-def _marked(text: str, error: CallError) -> str:
+def _marked_line(text: str, error: CallError) -> str:
     parts, at = [], 0
     for start, end in sorted(error.spans):
         if start >= at:
@@ -347,9 +354,9 @@ def _marked(text: str, error: CallError) -> str:
 # --- what it does ---------------------------------------------------------------------------------
 
 
-def _tried(scene: Scene, text: str, sizes: dict[str, int]) -> str:
+def _line_html(scene: Scene, text: str, sizes: dict[str, int]) -> str:
     """Returns the pictures, and the question or the result; raises CallError."""
-    found = tried(text, sizes)
+    found = checked_line(text, sizes)
     made = cached(
         "einops",
         scene.term,
@@ -357,17 +364,19 @@ def _tried(scene: Scene, text: str, sizes: dict[str, int]) -> str:
         scene.device,
         make=lambda: scene.run_in_pool(lambda: outcome(text, found, sizes, scene.device)),
     )
-    name = found.written.given + ("[0]" if found.written.first else "")
-    left = _figure(made.given, f"<code>{name}</code>: shape <b>{_shape_text(found.shapes[0])}</b>")
+    name = found.parsed_line.input_name + ("[0]" if found.parsed_line.uses_first_image else "")
+    left = _figure(
+        made.input_mosaic, f"<code>{name}</code>: shape <b>{_shape_text(found.shapes[0])}</b>"
+    )
     question = str(crc32(f"{text} {sizes}".encode()))
     mine, _, answered = str(st.session_state.get(SAID, "")).partition(" of ")
     if answered != question and ASKING.value == "on":
-        return f'<div class="einops">{left}{_asked(choices(text, found), question)}</div>'
+        return f'<div class="einops">{left}{_question_html(choices(text, found), question)}</div>'
     answer = _answer(mine if answered == question else "", _shape_text(found.shapes[-1]))
     shaped = shaped_html(text, found.shapes[0])
     return (
         f'<div class="einops">{left}<div class="asked">{answer}{_result(made, found)}</div></div>'
-        f"{_again()}{shaped}{_steps(found)}{_backwards(made, name)}"
+        f"{_ask_again_button()}{shaped}{_steps(found)}{_backwards(made, name)}"
     )
 
 
@@ -380,11 +389,11 @@ def _figure(seen: Mosaic, title: str) -> str:
     return (
         f"<figure><figcaption>{title}</figcaption>"
         f'<img alt="" src="{seen.address}" width="{wide}" height="{high}">'
-        f'<figcaption class="muted">{seen.told}</figcaption></figure>'
+        f'<figcaption class="muted">{seen.description}</figcaption></figure>'
     )
 
 
-def _asked(ways: tuple[Shape, ...], question: str) -> str:
+def _question_html(ways: tuple[Shape, ...], question: str) -> str:
     buttons = "".join(
         f'<button type="button" class="plain" data-pick="shape={_shape_text(way)} of {question}">'
         f"{_shape_text(way)}</button>"
@@ -398,7 +407,7 @@ def _asked(ways: tuple[Shape, ...], question: str) -> str:
     )
 
 
-def _again() -> str:
+def _ask_again_button() -> str:
     """Returns a button that asks the question again."""
     return "" if ASKING.value == "on" else f"<p>{ASKING.button('on', 'Ask me first')}</p>"
 
@@ -420,17 +429,17 @@ def _result(made: PatternResult, found: CheckedLine) -> str:
 def _steps(found: CheckedLine) -> str:
     """Returns every call, with the source of each axis of its result."""
     rows = [
-        f"<tr><td><code>{_called(call)}</code></td><td>{_lengths(call, before)}</td>"
+        f"<tr><td><code>{_call_html(call)}</code></td><td>{_lengths(call, before)}</td>"
         f'<td class="number">{_shape_text(after)}</td></tr>'
         for call, before, after in zip(
-            found.written.calls, found.shapes, found.shapes[1:], strict=False
+            found.parsed_line.calls, found.shapes, found.shapes[1:], strict=False
         )
     ]
     return markup.table(("Call", "Each axis", "Shape"), rows, numbers=(2,))
 
 
-def _called(call: EinopsCall) -> str:
-    name = f"reduce, {call.how}" if call.how in REDUCTIONS else call.how
+def _call_html(call: EinopsCall) -> str:
+    name = f"reduce, {call.operation}" if call.operation in REDUCTIONS else call.operation
     return f"{name}: {markup.text(call.pattern)}"
 
 
@@ -454,10 +463,10 @@ def _backwards(made: PatternResult, name: str) -> str:
     """Returns the gradient of the sum of the output, and whether it matches the diagram's."""
     low, high = map(markup.digits, made.extremes)
     each = f"{low}, everywhere" if low == high else f"from {low} to {high}, as below"
-    ahead, back = map(markup.digits, made.apart)
+    ahead, back = map(markup.digits, made.max_differences)
     told = (
         "<h2>Backwards</h2><p>The gradient of the sum of all that comes out, for each number of "
-        f"<code>{name}</code>: <b>{each}</b>. In all that is {_whole(made.total)}. "
+        f"<code>{name}</code>: <b>{each}</b>. In all that is {_number_text(made.total)}. "
         '<span class="muted">The diagram, run as a term, and einops are '
         f"{ahead} apart in what comes out, and {back} in this gradient.</span></p>"
     )
@@ -466,5 +475,5 @@ def _backwards(made: PatternResult, name: str) -> str:
     return f'{told}<div class="einops">{_figure(made.gradient, "The gradient")}</div>'
 
 
-def _whole(number: float) -> str:
+def _number_text(number: float) -> str:
     return f"{number:,.0f}" if abs(number - round(number)) < 1e-3 else markup.digits(number)

@@ -25,9 +25,9 @@ from ncd.systems.tensors.einops_patterns import (
 )
 from ncd.words import listed
 
-MOST = 2_000_000  # largest array, in numbers
+MAX_NUMBERS = 2_000_000  # largest array, in numbers
 AXES = 12  # most words on one side of a pattern
-TAKEN = {"tensor", "pattern", "reduction"}  # einops' own argument names
+EINOPS_ARGUMENTS = {"tensor", "pattern", "reduction"}  # einops' own argument names
 WORD = re.compile(r"[^\s().,>-]+|\.\.\.")
 Shape = tuple[int, ...]
 
@@ -36,27 +36,29 @@ Shape = tuple[int, ...]
 class CheckedLine:
     """A valid line: its calls, and the shape before and after each."""
 
-    written: EinopsLine
+    parsed_line: EinopsLine
     shapes: tuple[Shape, ...]
 
 
-def tried(text: str, sizes: dict[str, int]) -> CheckedLine:
+def checked_line(text: str, sizes: dict[str, int]) -> CheckedLine:
     """Returns the shapes that a line gives, without computing or allocating anything.
 
-    >>> tried('rearrange(ims, "b h w c -> h (b w) c")', {"b": 6, "h": 8, "w": 9, "c": 3}).shapes
+    >>> sizes = {"b": 6, "h": 8, "w": 9, "c": 3}
+    >>> checked_line('rearrange(ims, "b h w c -> h (b w) c")', sizes).shapes
     ((6, 8, 9, 3), (8, 54, 3))
 
     Raises CallError for a line that einops does not take, or that would make too many numbers.
     """
     given = shapes(**sizes)
     written = read(text, tuple(given))
-    shape = given[written.given][1 if written.first else 0 :]
+    shape = given[written.input_name][1 if written.uses_first_image else 0 :]
     found = [shape]
     for call, place, inside in zip(written.calls, written.spans, written.patterns, strict=True):
         _check(call, inside, text)
         found.append(_shape(call, found[-1], inside, text))
-        if prod(found[-1]) > MOST:
-            fact = f"it would make {prod(found[-1]):,} numbers, and up to {MOST:,} are shown here"
+        if prod(found[-1]) > MAX_NUMBERS:
+            made = f"{prod(found[-1]):,} numbers"
+            fact = f"it would make {made}, and up to {MAX_NUMBERS:,} are shown here"
             raise CallError(fact, place, cure="smaller lengths")
     try:
         term(text, sizes)
@@ -65,13 +67,13 @@ def tried(text: str, sizes: dict[str, int]) -> CheckedLine:
     return CheckedLine(written, tuple(found))
 
 
-def made(call: EinopsCall, tensor: Tensor) -> Tensor:
+def run_call(call: EinopsCall, tensor: Tensor) -> Tensor:
     """Returns what einops gives; raises what einops raises."""
     lengths = dict(call.lengths)
-    if call.how in REDUCTIONS:
-        result: Tensor = einops.reduce(tensor, call.pattern, call.how, **lengths)
+    if call.operation in REDUCTIONS:
+        result: Tensor = einops.reduce(tensor, call.pattern, call.operation, **lengths)
         return result
-    return {"rearrange": einops.rearrange, "repeat": einops.repeat}[call.how](
+    return {"rearrange": einops.rearrange, "repeat": einops.repeat}[call.operation](
         tensor, call.pattern, **lengths
     )
 
@@ -88,27 +90,27 @@ def _check(call: EinopsCall, inside: Span, text: str) -> None:
     lengths = [name for name, _ in call.lengths]
     for word in (*words[0], *words[1], *lengths):
         if word.isdecimal() and len(word) > 6:
-            raise CallError("it is too large a length", *_marked([word], call, inside, text))
+            raise CallError("it is too large a length", *_word_spans([word], call, inside, text))
         if keyword.iskeyword(word) or word == "axis":
-            places = _marked([word], call, inside, text)
+            places = _word_spans([word], call, inside, text)
             cure = f"{word}1"
             raise CallError(f"einops advises against the name {word}", *places, cure=cure)
-        if word in lengths and word in TAKEN:
-            places = _marked([word], call, inside, text)
+        if word in lengths and word in EINOPS_ARGUMENTS:
+            places = _word_spans([word], call, inside, text)
             raise CallError(f"einops' argument is called {word}", *places, cure=f"{word}1")
 
 
 def _shape(call: EinopsCall, shape: Shape, inside: Span, text: str) -> Shape:
     """Returns the shape that a call gives, using a tensor without data."""
     try:
-        return tuple(made(call, torch.empty(shape, device="meta")).shape)
+        return tuple(run_call(call, torch.empty(shape, device="meta")).shape)
     except einops.EinopsError as error:
         message = str(error).strip()
     except (RuntimeError, ValueError, TypeError, OverflowError, ArithmeticError) as error:
         message = str(error).strip().partition("\n")[0]
-    fact, words, cure = explained(message, call, shape)
+    fact, words, cure = explain_error(message, call, shape)
     if isinstance(words, list):
-        places = _marked(words, call, inside, text)
+        places = _word_spans(words, call, inside, text)
     elif text[slice(*inside)] == call.pattern:
         places = tuple((inside[0] + start, inside[0] + end) for start, end in words)
     else:
@@ -116,7 +118,9 @@ def _shape(call: EinopsCall, shape: Shape, inside: Span, text: str) -> Shape:
     raise CallError(fact, *(places or (inside,)), cure=cure, message=message)
 
 
-def _marked(words: Sequence[str], call: EinopsCall, inside: Span, text: str) -> tuple[Span, ...]:
+def _word_spans(
+    words: Sequence[str], call: EinopsCall, inside: Span, text: str
+) -> tuple[Span, ...]:
     """Returns the spans of words in the pattern and in the sizes after it, else the pattern."""
     start, end = inside
     found = [
@@ -133,10 +137,10 @@ def _marked(words: Sequence[str], call: EinopsCall, inside: Span, text: str) -> 
 # --- in words -------------------------------------------------------------------------------------
 
 Places = tuple[Span, ...]  # positions in the pattern
-Told = tuple[str, list[str] | Places, str]  # the fact, its places, the cure
+Explanation = tuple[str, list[str] | Places, str]  # the fact, its places, the cure
 
 
-def explained(message: str, call: EinopsCall, shape: Shape) -> Told:
+def explain_error(message: str, call: EinopsCall, shape: Shape) -> Explanation:
     """Translates an einops error: the fact in our words, the words or places concerned, a cure."""
     for pattern, fact, cure in NAMING:
         if found := re.search(pattern, message, re.S):
@@ -155,7 +159,7 @@ def _names(found: re.Match[str]) -> list[str]:
     return [a or b for a, b in re.findall(r"'([^']+)'|(\d+)-axis", text)] or [text]
 
 
-def _one_sided(found: re.Match[str], call: EinopsCall, shape: Shape) -> Told:
+def _one_sided(found: re.Match[str], call: EinopsCall, shape: Shape) -> Explanation:
     names = sorted(_names(found))
     left = WORD.findall(call.pattern.split("->")[0])
     lost = [name for name in names if name in left]
@@ -166,37 +170,37 @@ def _one_sided(found: re.Match[str], call: EinopsCall, shape: Shape) -> Told:
     return fact, names, f"repeat, which makes new axes, with {names[0]}=2"
 
 
-def _letter(found: re.Match[str], call: EinopsCall, shape: Shape) -> Told:
+def _letter(found: re.Match[str], call: EinopsCall, shape: Shape) -> Explanation:
     places = tuple((at.start(), at.end()) for at in re.finditer(re.escape(found[1]), call.pattern))
     letter = found[1] if found[1].isprintable() else repr(found[1])
     cure = "names, spaces, brackets, -> and three dots"
     return f"{letter} means nothing in a pattern", places, cure
 
 
-def _brackets(found: re.Match[str], call: EinopsCall, shape: Shape) -> Told:
+def _brackets(found: re.Match[str], call: EinopsCall, shape: Shape) -> Explanation:
     places = tuple((at.start(), at.end()) for at in re.finditer(r"[()]", call.pattern))
     return "the brackets do not close one by one", places, '"(b h) w c"'
 
 
-def _dots(found: re.Match[str], call: EinopsCall, shape: Shape) -> Told:
+def _dots(found: re.Match[str], call: EinopsCall, shape: Shape) -> Explanation:
     places = tuple((at.start(), at.end()) for at in re.finditer(r"\.+", call.pattern))
     fact = "three dots stand for the axes that are not named: once, and on the left in no brackets"
     return fact, places, '"b ... -> ... b"'
 
 
-def _count(found: re.Match[str], call: EinopsCall, shape: Shape) -> Told:
+def _count(found: re.Match[str], call: EinopsCall, shape: Shape) -> Explanation:
     sizes = " ".join(map(str, shape)) or "()"
     left = (0, call.pattern.index("->"))
     fact = f"the array has {len(shape)} axes, {sizes}, and the left side names {found[1]}"
     return fact, (left,), f"{len(shape)} on the left"
 
 
-def _numbers(found: re.Match[str], call: EinopsCall, shape: Shape) -> Told:
+def _numbers(found: re.Match[str], call: EinopsCall, shape: Shape) -> Explanation:
     words = [word for word in WORD.findall(call.pattern) if word.isdecimal() and word != "1"]
     return "rearrange takes no number but 1", words, "a name, with its length behind the pattern"
 
 
-def _length(found: re.Match[str], call: EinopsCall, shape: Shape) -> Told:
+def _length(found: re.Match[str], call: EinopsCall, shape: Shape) -> Explanation:
     """Explains an axis whose length differs from, or is not divisible by, that of its parts."""
     left, _ = call.sides(len(shape))
     lengths = dict(call.lengths)
@@ -205,17 +209,17 @@ def _length(found: re.Match[str], call: EinopsCall, shape: Shape) -> Told:
         whole = prod(n for n in known.values() if n)
         if size % whole or (None not in known.values() and whole != size):
             names = "·".join(name for name, n in known.items() if n) or "a 1 in a pattern"
-            near = _near(size, whole) if None in known.values() else size
+            near = _nearest_divisor(size, whole) if None in known.values() else size
             fact = f"the axis has length {size}, and {names} = {whole}"
             cure = f"{names} = {near}" if known else "a name for it"
             return fact, (call.places(len(shape))[i],), cure
     return "the lengths do not fit the array", (), ""
 
 
-def _near(size: int, asked: int) -> int:
+def _nearest_divisor(size: int, asked: int) -> int:
     """Returns the divisor of a length that is nearest to ``asked``.
 
-    >>> _near(96, 5), _near(96, 200)
+    >>> _nearest_divisor(96, 5), _nearest_divisor(96, 200)
     (6, 96)
     """
     divisors = (n for n in range(1, size + 1) if size % n == 0)
@@ -257,7 +261,7 @@ NAMING = (
         "{all}1 and {all}2",
     ),
 )
-RULES: tuple[tuple[str, Callable[[re.Match[str], EinopsCall, Shape], Told]], ...] = (
+RULES: tuple[tuple[str, Callable[[re.Match[str], EinopsCall, Shape], Explanation]], ...] = (
     (r"only on one side .*\{(.*)\}", _one_sided),
     (r"Unknown character '(.)", _letter),
     (r"[Bb]rackets|parentheses", _brackets),

@@ -14,7 +14,6 @@ import ncd
 from ncd.app.figure import diagram
 from ncd.app.figure.morph import morph
 from ncd.app.parts import heatmap, html_panel, map_component, slice_picker
-from ncd.app.parts.heatmap import CellGrid, ColourRange
 from ncd.app.parts.html_panel import read_static, sent_value
 from ncd.app.parts.map_component import AxisLabels, Heatmap
 from ncd.app.parts.slice_picker import ArraySlice
@@ -29,6 +28,7 @@ from ncd.circuit.costs import Cost, cost_of
 from ncd.circuit.elaborate import elaborate
 from ncd.drawing.elements.style import role_colour
 from ncd.drawing.equation import sides
+from ncd.explain.colour_scale import CellGrid, ColourRange
 from ncd.explain.equation_proof import SideComparison, max_difference
 from ncd.language.blocks import Equation
 from ncd.run.measurement import medians
@@ -84,14 +84,14 @@ def show_equation_sides(scene: Scene) -> None:
     head = _verdict(found, scene) + _sides_table(found, scene)
     outputs = scene.circuit.outputs
     every = outputs[:: len(outputs) // len(found.circuits)]  # the first array of each side
-    cut = slice_picker.chosen(every[0].array)
+    cut = slice_picker.chosen_slice(every[0].array)
     if not cut.dimensions:
         given = (markup.digits(float(scene.trace.values[value.id])) for value in every)
         numbers = f"<p>Each gives a number: {', '.join(given)}.</p>"
         map_component.render("sides", on_pick=_on_side_action, head=head + numbers)
         return
     grids = run_in_thread(lambda: [slice_picker.grid(scene.trace.values[v.id], cut) for v in every])
-    chosen = _chosen(len(grids))
+    chosen = _selected_side(len(grids))
     map_component.render(
         "sides",
         (SIDE, slice_picker.PICTURE),
@@ -192,7 +192,7 @@ def _step(cell: Cell, dark: bool) -> str:
 # --- the numbers ----------------------------------------------------------------------------------
 
 
-def _chosen(count: int) -> str:
+def _selected_side(count: int) -> str:
     return "" if SIDE.value.isdecimal() and int(SIDE.value) > count else SIDE.value
 
 
@@ -317,7 +317,7 @@ class ProofStep(NamedTuple):
     """The title of a step, and its justification."""
 
     title: str
-    why: str
+    justification: str
 
 
 STEPS = (
@@ -415,14 +415,14 @@ def _steps(now: int) -> str:
 
 def _step_html(now: int) -> str:
     """Returns the title of a step, and its justification."""
-    return f"<h2>{now}. {STEPS[now - 1].title}</h2><p>{STEPS[now - 1].why}</p>"
+    return f"<h2>{now}. {STEPS[now - 1].title}</h2><p>{STEPS[now - 1].justification}</p>"
 
 
 def _begin(now: int, sizes: dict[str, int], scene: Scene) -> str:
     """Returns the picture that the first step starts from: the map itself."""
     if now > 1:
         return ""
-    apart = diagram.inert_drawing(graphical_algebra.plain(**sizes), scene)
+    apart = diagram.inert_drawing(graphical_algebra.linear_map(**sizes), scene)
     return f'{apart}<span class="maps" title="becomes">↦</span>'
 
 

@@ -38,20 +38,21 @@ from ncd.systems.tensors.flash_attention import passes as attention_passes
 
 HEIGHT = 380
 REACH = 0.45  # powers of ten on the axis, as long as a label
-BESIDE = 6  # times an intensity: room for a label between a point and the edge
+LABEL_ROOM_FACTOR = 6  # times an intensity: room for a label between a point and the edge
 
 
 class Machine(NamedTuple):
     """A machine: bytes a second from its memory, and FLOPs a second in two kinds of numbers.
 
-    ``whole`` is of float32 without tensor cores, ``half`` of 16-bit numbers with them, without
-    sparsity and summed in float32. ``fast`` are the bytes of shared memory of one multiprocessor.
+    ``float32_flops`` is of float32 without tensor cores, ``float16_flops`` of 16-bit numbers with
+    them, without sparsity and summed in float32. ``fast`` are the bytes of shared memory of one
+    multiprocessor.
     """
 
     name: str
     bandwidth: float
-    whole: float
-    half: float
+    float32_flops: float
+    float16_flops: float
     source: str
 
 
@@ -115,7 +116,7 @@ class RooflinePoint(NamedTuple):
 
 def rate(machine: Machine, bits: int) -> float:
     """Returns the FLOPs a second of a machine in numbers of so many bits."""
-    return machine.whole if bits >= 32 else machine.half
+    return machine.float32_flops if bits >= 32 else machine.float16_flops
 
 
 def ridge(machine: Machine, bits: int) -> float:
@@ -136,8 +137,8 @@ def roofline(points: Sequence[RooflinePoint], bits: int) -> go.Figure:
     shown = [point for point in points if point.flops and point.bytes]
     every = machines()
     ridges = [ridge(machine, bits) for machine in every]
-    low = min([0.1, *(p.intensity / BESIDE for p in shown)])
-    high = max([4 * max(ridges), *(BESIDE * p.intensity for p in shown)])
+    low = min([0.1, *(p.intensity / LABEL_ROOM_FACTOR for p in shown)])
+    high = max([4 * max(ridges), *(LABEL_ROOM_FACTOR * p.intensity for p in shown)])
     figure = go.Figure()
     for n, (machine, turn) in enumerate(zip(every, ridges, strict=True)):
         top = rate(machine, bits)
@@ -215,7 +216,7 @@ POWERS = range(10)  # of two: tiles of 1 to 512
 GROUP, TILE = Range("group_of", POWERS, 5), Range("tile_of", POWERS, 3)
 FAST = Range("fast_memory", range(8, 19), 15)  # powers of two: 256 bytes to 256 kB
 FIT = "fitting"  # an action that sets both sizes of tiles
-MOST = 16  # ops of a diagram that is drawn here
+MAX_OPS = 16  # ops of a diagram that is drawn here
 WIRE = re.compile(r'<g class="wire([^"]*)" data-axis="([^"]+)" data-array="([^"]+)"')
 FOREIGN = re.compile(r' (?:data-(?:node|fence|array)|tabindex|role)="[^"]*"')
 STYLE = """
@@ -306,7 +307,7 @@ class WhatMoves:
         return (
             f'{STYLE}<div class="moves"><div class="told">{sliders}</div>'
             f"{self._verdict(loop, budget)}{self._drawing(scene, loop)}{_table(loop)}"
-            f"{_bound(loop)}</div>"
+            f"{_machine_table(loop)}</div>"
         )
 
     def _groups(self, loop: Stream) -> str:
@@ -327,7 +328,8 @@ class WhatMoves:
             head = (
                 f'<p role="status" class="large">One loop moves '
                 f"<b>{markup.amount(loop.bytes_moved, 'B')}</b> and needs "
-                f"<b>{markup.amount(loop.fast_bytes, 'B')}</b> of fast memory. {_apart(loop)}</p>"
+                f"<b>{markup.amount(loop.fast_bytes, 'B')}</b> of fast memory. "
+                f"{_unfused_sentence(loop)}</p>"
             )
         moved = mathml("H = " + loop.moved.latex(), block=True)
         kept = mathml("M = " + loop.fast.latex(), block=True)
@@ -348,10 +350,10 @@ class WhatMoves:
         )
 
     def _drawing(self, scene: Scene, loop: Stream) -> str:
-        if len(scene.circuit.cells) > MOST:
+        if len(scene.circuit.cells) > MAX_OPS:
             return _loop_sentence(loop)
         key = self.grouped, self.streamed, scene.dark, scene.width
-        svg = cached("moved", scene.term, *key, make=lambda: self._coloured(scene, loop))
+        svg = cached("moved", scene.term, *key, make=lambda: self._svg_with_levels(scene, loop))
         fast = (
             ', <b class="fast">orange</b> ones in fast memory. There a dashed wire is a '
             f"group of {markup.text(' and '.join(self.grouped))}, a dotted one a tile of "
@@ -362,7 +364,7 @@ class WhatMoves:
         said = f'<p class="key"><b class="slow">Blue</b> wires lie in slow memory{fast}</p>'
         return f'<div class="drawing part">{svg}</div>{said}'
 
-    def _coloured(self, scene: Scene, loop: Stream) -> str:
+    def _svg_with_levels(self, scene: Scene, loop: Stream) -> str:
         """Returns the drawing with the level of every wire, and marks on the axes that are cut."""
         drawing = draw(scene.term, dark=scene.dark, width=scene.width, folded=())
         slow = {move.id for move in loop.moves}
@@ -433,7 +435,7 @@ def _slider(said: str, control: Range, numbers: range | None = None) -> str:
     return control.html(said, f"<span>{label}</span>", numbers)
 
 
-def _apart(loop: Stream) -> str:
+def _unfused_sentence(loop: Stream) -> str:
     """Returns how much would move if each op moved each of its arrays once."""
     apart, times = markup.amount(loop.apart_bytes, "B"), loop.apart_bytes / loop.bytes_moved
     if times >= 1:
@@ -460,7 +462,7 @@ def _table(loop: Stream) -> str:
     return markup.table(("", "Array", "Numbers", "Bytes"), rows, numbers=(3,))
 
 
-def _bound(loop: Stream) -> str:
+def _machine_table(loop: Stream) -> str:
     """Returns which machines the loop leaves waiting for their memory, with their sources."""
     bits = BITS[loop.formats.activations]
     now = loop.flops / loop.bytes_moved
@@ -494,7 +496,7 @@ class RunningRow(NamedTuple):
     keys: tuple[int, int]
     top: float
     total: float
-    out: float
+    result: float
 
 
 class Walk(NamedTuple):
@@ -504,7 +506,7 @@ class Walk(NamedTuple):
     difference: float
 
 
-TOLD = (
+REWRITE_TEXTS = (
     (
         "Three passes",
         "A softmax as it is computed: one pass over the scores finds the largest of each query, "
@@ -529,16 +531,20 @@ def show_tile_walk(scene: Scene) -> None:
     """Shows a step: an equation that is proved on numbers, or the loop after one of its tiles."""
     sizes = {name: scene.settings[name] for name in ("y", "x", "k")}
     tile = 1 << TILE.number
-    count = len(TOLD) + -(-sizes["x"] // tile)
+    count = len(REWRITE_TEXTS) + -(-sizes["x"] // tile)
     at = STEP.among(count)
-    title = TOLD[at][0] if at < len(TOLD) else f"{LOOP[0]}, tile {at - len(TOLD) + 1}"
+    title = (
+        REWRITE_TEXTS[at][0]
+        if at < len(REWRITE_TEXTS)
+        else f"{LOOP[0]}, tile {at - len(REWRITE_TEXTS) + 1}"
+    )
     slider = STEP.html(f"step {at + 1} of {count}: {title}", count, at)
-    if at < len(TOLD):
+    if at < len(REWRITE_TEXTS):
         body = _rewritten(scene, at, sizes)
     else:
-        make = partial(scene.run_in_pool, partial(walked, scene, tile))
+        make = partial(scene.run_in_pool, partial(walk_tiles, scene, tile))
         walk = cached("tile walk", scene.term, tile, *scene.run_key, make=make)
-        body = _tiles(walk, at - len(TOLD))
+        body = _tiles(walk, at - len(REWRITE_TEXTS))
     head = f'<div class="told">{slider}</div><div class="ncd moves" aria-live="polite">'
     html_panel.render(f"{STYLE}{head}{body}</div>", "tile walk", TILE_WALK.controls)
 
@@ -556,7 +562,7 @@ def _rewritten(scene: Scene, step: int, sizes: Mapping[str, int]) -> str:
         scene.seed,
         make=lambda: scene.run_in_pool(lambda: ncd.prove(pair, scene.seed)),
     )
-    title, why = TOLD[step]
+    title, why = REWRITE_TEXTS[step]
     other = "the step before" if step else "the diagram above"
     drawn = diagram.inert_drawing(pair.sides[1], scene)
     sign = "✓" if found else "✗"
@@ -567,7 +573,7 @@ def _rewritten(scene: Scene, step: int, sizes: Mapping[str, int]) -> str:
     )
 
 
-def walked(scene: Scene, tile: int) -> Walk:
+def walk_tiles(scene: Scene, tile: int) -> Walk:
     """Returns the numbers of one query after each tile of the loop."""
     loop = ncd.stream(scene.term, {"y": 1}, ("x", tile))
     softmax = next(op.cell.id for op in loop.schedule.ops if op.rule.statistics)

@@ -21,7 +21,7 @@ from ncd.systems.tensors.memory_layout import AXES, ORDERS
 # --- The In memory panel: numbers in memory, and the order in which they are read
 
 READ = Place("read")  # of the selected number in the reading order
-MOST = 256  # the greatest number of values that are drawn
+MAX_NUMBERS = 256  # the greatest number of values that are drawn
 CELL, ROW, GAP, EDGE, TOP = 42, 32, 16, 46, 22  # pixels
 BEND = 0.18  # the bend of an arc, as a share of its length
 HALO = (
@@ -35,7 +35,7 @@ class MemoryReading:
     """An array on ``AXES`` with these sizes, permuted to ``order`` and read as a table.
 
     ``places`` are memory positions in reading order; empty if there are too many to show.
-    ``strides`` are those of the array, of the permuted array, and of the table; ``copied`` says
+    ``strides`` are those of the array, of the permuted array, and of the table; ``is_copy`` says
     whether the table is a copy.
     """
 
@@ -43,7 +43,7 @@ class MemoryReading:
     order: tuple[str, ...]
     places: tuple[int, ...]
     strides: tuple[tuple[int, ...], ...]
-    copied: bool
+    is_copy: bool
 
     @property
     def table(self) -> tuple[int, int]:
@@ -61,10 +61,11 @@ class MemoryReading:
 
 def show_memory_order(scene: Scene) -> None:
     """Shows the array with the reading path, the table, the line in memory, and the strides."""
-    found = of(scene)
+    found = memory_reading(scene)
     if not found.places:
         count = f"{prod(found.sizes):,}"
-        told = f"<p>{count} numbers: they are drawn up to {MOST}. The strides are as always.</p>"
+        limit = f"{count} numbers: they are drawn up to {MAX_NUMBERS}."
+        told = f"<p>{limit} The strides are as always.</p>"
         html_panel.render(told + _strides(scene, found), "in memory")
         return
     at = READ.among(len(found.places))
@@ -81,7 +82,7 @@ def show_memory_order(scene: Scene) -> None:
 MEMORY_ORDER = Panel("In memory", show_memory_order, controls=(READ,))
 
 
-def of(scene: Scene) -> MemoryReading:
+def memory_reading(scene: Scene) -> MemoryReading:
     """Returns the reading order that this system uses, for the numbers 0, 1, 2, …."""
     return cached(
         "memory order",
@@ -94,19 +95,19 @@ def of(scene: Scene) -> MemoryReading:
 def _run(scene: Scene) -> MemoryReading:
     sizes, order = tuple(scene.settings[name] for name in AXES), ORDERS[scene.settings["order"]]
     places: tuple[int, ...] = ()
-    if prod(sizes) <= MOST:
+    if prod(sizes) <= MAX_NUMBERS:
         numbers = torch.arange(prod(sizes), dtype=torch.float32, device=scene.device)
         places = tuple(scene.module(numbers.view(sizes)).flatten().long().tolist())
-    strides, copied = strided(sizes, order)
+    strides, copied = strides_and_copy(sizes, order)
     return MemoryReading(sizes, order, places, strides, copied)
 
 
-def strided(
+def strides_and_copy(
     sizes: Sequence[int], order: Sequence[str]
 ) -> tuple[tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]], bool]:
     """Returns the strides of an array, of it permuted and of the table, and whether that copies.
 
-    >>> strided((2, 2, 2, 2), "hbwc")
+    >>> strides_and_copy((2, 2, 2, 2), "hbwc")
     (((8, 4, 2, 1), (2, 8, 1, 4), (4, 1)), True)
     """
     array = torch.empty(tuple(sizes), device="meta")  # has strides but no memory
@@ -272,7 +273,7 @@ def _strides(scene: Scene, found: MemoryReading) -> str:
             f".reshape({', '.join(map(str, found.table))})",
             "pq",
             found.table,
-            kept if found.copied else "the same memory: two strides can say it",
+            kept if found.is_copy else "the same memory: two strides can say it",
         ),
     )
     body = [
@@ -298,9 +299,9 @@ Table = tuple[tuple[int, ...], ...]
 
 def show_permutation_puzzle(scene: Scene) -> None:
     """Shows the line of code with its four choices, the resulting table, and the goal."""
-    found = of(scene)
+    found = memory_reading(scene)
     if not found.places:
-        html_panel.render(f"<p>The tables are drawn up to {MOST} numbers.</p>", "puzzle")
+        html_panel.render(f"<p>The tables are drawn up to {MAX_NUMBERS} numbers.</p>", "puzzle")
         return
     goal, ours = wanted_order(found.sizes), rows(found.places, found.table[1])
     html = (
@@ -321,13 +322,13 @@ def _pick(order: tuple[str, ...], picked: str) -> None:
     place, _, name = picked.partition("=")
     places = [f"{PLACE}{i}" for i in range(len(order))]
     if place in places and name in order:
-        knobs.set_values({"order": ORDERS.index(exchanged(order, places.index(place), name))})
+        knobs.set_values({"order": ORDERS.index(swapped_order(order, places.index(place), name))})
 
 
-def exchanged(order: tuple[str, ...], place: int, name: str) -> tuple[str, ...]:
+def swapped_order(order: tuple[str, ...], place: int, name: str) -> tuple[str, ...]:
     """Returns the order after moving an axis to a position.
 
-    >>> exchanged(("b", "c", "h", "w"), 0, "h")
+    >>> swapped_order(("b", "c", "h", "w"), 0, "h")
     ('h', 'c', 'b', 'w')
     """
     other = {name: order[place], order[place]: name}

@@ -22,7 +22,7 @@ from ncd.systems.tensors.memory_layout import COLUMNS, PLAIN, RASTER, STRIDED, p
 
 CHANNELS, SIDE = 3, 64  # the shape of the picture
 GAP = 2  # pixels of the picture between patches
-SHOWN = 272  # the side on the screen, in pixels
+SCREEN_SIDE = 272  # the side on the screen, in pixels
 CODES: Mapping[str, tuple[str, str]] = {
     RASTER: (
         "a.reshape(C, H′, p, W′, q).permute(1, 3, 0, 2, 4)",
@@ -44,14 +44,14 @@ CODES: Mapping[str, tuple[str, str]] = {
         "the colours fall apart.",
     ),
 }
-CALLED = {
+CUT_NAMES = {
     RASTER: "raster order",
     COLUMNS: "W′ before H′",
     STRIDED: "q before W′",
     PLAIN: "no permute",
 }
-CUT = Choice("cut", CALLED, RASTER)
-ALONG = Choice("along", {side: f"{side} × {side}" for side in ("2", "4", "8")}, "4")
+CUT = Choice("cut", CUT_NAMES, RASTER)
+PATCH_GRID = Choice("along", {side: f"{side} × {side}" for side in ("2", "4", "8")}, "4")
 
 
 @dataclass(frozen=True)
@@ -60,32 +60,32 @@ class PatchReading:
 
     patches: Tensor
     squares: int
-    ordered: int
+    ordered_count: int
 
 
 def show_patch_raster(scene: Scene) -> None:
     """Shows the picture, its patches in reading order, the code and its diagram."""
-    n = int(ALONG.value)
+    n = int(PATCH_GRID.value)
     term = patches(CUT.value, CHANNELS, SIDE, n)
     found = cached("patches read", term, make=lambda: scene.run_in_pool(lambda: read(term, n)))
     whole = cached("patches whole", term, make=lambda: scene.run_in_pool(lambda: _squares(n)))
     code, told = CODES[CUT.value]
     html = (
-        f"<p>{CUT.html()}</p><p>{ALONG.html()}</p>"
+        f"<p>{CUT.html()}</p><p>{PATCH_GRID.html()}</p>"
         '<div style="display:flex;flex-wrap:wrap;gap:0.6rem 2rem">'
-        f"{_figure('the picture, cut', _laid(whole, n))}"
-        f"{_figure('what is read, patch by patch', _laid(found.patches, n))}"
+        f"{_figure('the picture, cut', _patch_grid(whole, n))}"
+        f"{_figure('what is read, patch by patch', _patch_grid(found.patches, n))}"
         f'<div style="flex:1 1 18rem"><p class="code" style="white-space:normal">{code}</p>'
-        f"<p>{told}</p><p role='status'>{_counted(found)}</p></div></div>"
-        f"{_drawn(term, scene)}"
+        f"<p>{told}</p><p role='status'>{_count_sentence(found)}</p></div></div>"
+        f"{_diagram_html(term, scene)}"
     )
     html_panel.render(html, "patches in order", PATCH_RASTER.controls)
 
 
-PATCH_RASTER = Panel("Patches", show_patch_raster, controls=(CUT, ALONG))
+PATCH_RASTER = Panel("Patches", show_patch_raster, controls=(CUT, PATCH_GRID))
 
 
-def _drawn(term: ncd.Term, scene: Scene) -> str:
+def _diagram_html(term: ncd.Term, scene: Scene) -> str:
     """Returns the diagram; only its axes take part in highlighting."""
 
     def make() -> str:
@@ -95,12 +95,13 @@ def _drawn(term: ncd.Term, scene: Scene) -> str:
     return cached("patches drawn", term, scene.labels, scene.dark, make=make)
 
 
-def _counted(found: PatchReading) -> str:
+def _count_sentence(found: PatchReading) -> str:
     """Returns how many patches are right, and how many of those are at the right position."""
     count = len(found.patches)
-    sign = "✓" if found.ordered == count else "✗"
+    sign = "✓" if found.ordered_count == count else "✗"
     return (
-        f"{sign} {found.squares} of {count} patches are squares of the picture, {found.ordered} "
+        f"{sign} {found.squares} of {count} patches are squares of the picture, "
+        f"{found.ordered_count} "
         "of them at their place in raster order."
     )
 
@@ -136,7 +137,7 @@ def _windows(picture: Tensor, n: int) -> Tensor:
     return torch.stack([picture[:, i : i + p, j : j + p] for i in starts for j in starts])
 
 
-def _laid(patches: Tensor, n: int) -> NDArray[np.uint8]:
+def _patch_grid(patches: Tensor, n: int) -> NDArray[np.uint8]:
     """Returns patches in rows with transparent gaps."""
     p = SIDE // n
     canvas = np.zeros((SIDE + GAP * (n - 1),) * 2 + (4,), np.uint8)
@@ -148,7 +149,7 @@ def _laid(patches: Tensor, n: int) -> NDArray[np.uint8]:
 
 
 def _figure(title: str, pixels: NDArray[np.uint8]) -> str:
-    size = f"width:{SHOWN}px;height:{SHOWN}px;max-width:100%;image-rendering:pixelated"
+    size = f"width:{SCREEN_SIDE}px;height:{SCREEN_SIDE}px;max-width:100%;image-rendering:pixelated"
     return (
         f'<figure style="margin:0"><figcaption>{title}</figcaption>'
         f'<img alt="{title}" style="{size}" src="{heatmap.image_url(pixels)}"></figure>'

@@ -26,7 +26,7 @@ from ncd.systems.tensors import array_indexing
 
 # --- The Three ways panel: an operation on every row by a loop, by torch.vmap, and by broadcasting
 
-MANY = 300  # the number of rows in the second timing
+MANY_ROWS = 300  # the number of rows in the second timing
 LARGEST = 10_000_000  # the greatest number of values in those rows
 LONGEST = 3_000  # the greatest number of steps of a loop
 Map = Callable[..., Tensor]
@@ -39,10 +39,10 @@ class Lift:
     ``op`` is the operation as code, ``code`` the code of each way to apply it to every row.
     """
 
-    one: Callable[..., Term]
-    each: Callable[..., Term]
+    row_term: Callable[..., Term]
+    broadcast_term: Callable[..., Term]
     takes: tuple[str, ...]
-    said: str
+    formula: str
     notes: Mapping[str, str]
     op: str
     code: Mapping[str, str]
@@ -53,11 +53,11 @@ class Lift:
 class BatchedRuns:
     """The seconds of each way for each number of rows; None where it would take too long.
 
-    ``apart`` is the largest difference between each way and the diagram's module.
+    ``differences`` is the largest difference between each way and the diagram's module.
     """
 
     seconds: Mapping[int, Mapping[str, float | None]]
-    apart: Mapping[str, float | None]
+    differences: Mapping[str, float | None]
 
 
 LOOP, VMAP, OWN = "by a loop", "by torch.vmap", "by torch’s own rules"
@@ -67,14 +67,17 @@ def show_three_ways(scene: Scene) -> None:
     """Shows the operation, its broadcast form, and for each way its code, time and error."""
     lift = LIFTS[scene.entry.name]
     own = {name: scene.settings[name] for name in lift.takes}
-    each = lift.each(c=scene.settings["c"], **own)
+    each = lift.broadcast_term(c=scene.settings["c"], **own)
     found = cached(
-        "ways", each, *scene.run_key, make=lambda: scene.run_in_pool(lambda: tried(scene, lift))
+        "ways",
+        each,
+        *scene.run_key,
+        make=lambda: scene.run_in_pool(lambda: measure_ways(scene, lift)),
     )
     sizes = {**scene.settings, "by": _times(scene)}
     figure = terms_in_a_row(
-        (_framed(lift.one(**own), lift), _framed(each, lift, lifted=True)),
-        f"{lift.said.format_map(sizes)} ↦",
+        (_fenced_term(lift.row_term(**own), lift), _fenced_term(each, lift, lifted=True)),
+        f"{lift.formula.format_map(sizes)} ↦",
         scene,
         {part: note.format_map(sizes) for part, note in lift.notes.items()},
         cells=lift.cells,
@@ -90,7 +93,7 @@ def _times(scene: Scene) -> str:
     return f"×{scene.settings['c']} × {scene.settings['a']}"
 
 
-def _framed(term: Term, lift: Lift, lifted: bool = False) -> Term:
+def _fenced_term(term: Term, lift: Lift, lifted: bool = False) -> Term:
     """Returns the term in its fence, if the figure has one."""
     if lift.cells:
         return term
@@ -101,12 +104,12 @@ def _framed(term: Term, lift: Lift, lifted: bool = False) -> Term:
 # --- the run --------------------------------------------------------------------------------------
 
 
-def tried(scene: Scene, lift: Lift) -> BatchedRuns:
+def measure_ways(scene: Scene, lift: Lift) -> BatchedRuns:
     """Runs all ways on the page's input, and measures their times there and on many rows."""
     settings, inputs = scene.settings, scene.inputs
-    ways = made(scene, lift)
+    ways = way_functions(scene, lift)
     own = {name: settings[name] for name in lift.takes}
-    module = ncd.compile(lift.each(c=settings["c"], **own), scene.seed, scene.device)
+    module = ncd.compile(lift.broadcast_term(c=settings["c"], **own), scene.seed, scene.device)
     seconds = {}
     with torch.no_grad():
         right = module(*inputs)
@@ -116,7 +119,7 @@ def tried(scene: Scene, lift: Lift) -> BatchedRuns:
             for name, way in short.items()
         }
         row = inputs[0][0].numel() + right[0].numel()
-        many = MANY if MANY * row <= LARGEST else settings["c"]
+        many = MANY_ROWS if MANY_ROWS * row <= LARGEST else settings["c"]
         for rows in dict.fromkeys((settings["c"], many)):
             given = (_rows(inputs[0], rows), *inputs[1:])
             calls = {
@@ -140,7 +143,7 @@ def _rows(table: Tensor, rows: int) -> Tensor:
     return table[torch.arange(rows, device=table.device) % len(table)]
 
 
-def made(scene: Scene, lift: Lift) -> dict[str, Map]:
+def way_functions(scene: Scene, lift: Lift) -> dict[str, Map]:
     """Returns each way as a function of the page's inputs."""
     weights, nested = _weights(scene, lift), not lift.cells
 
@@ -170,7 +173,7 @@ def _weights(scene: Scene, lift: Lift) -> list[Tensor]:
     It is found by applying the operation without its tanh to unit vectors, with the other inputs 0,
     or its gradient if there are fewer outputs than inputs.
     """
-    term = lift.one(**{name: scene.settings[name] for name in lift.takes}, fn="linear")
+    term = lift.row_term(**{name: scene.settings[name] for name in lift.takes}, fn="linear")
     linear = ncd.compile(term, device=scene.device)
     if not lift.cells:
         return [linear(torch.ones(1, device=scene.device)).squeeze()]
@@ -196,7 +199,7 @@ def _weights(scene: Scene, lift: Lift) -> list[Tensor]:
 
 def _ways_summary(found: BatchedRuns) -> str:
     """Returns a sentence about the agreement of the ways and the cost of the loop."""
-    far = [apart for apart in found.apart.values() if apart is not None]
+    far = [apart for apart in found.differences.values() if apart is not None]
     sign, agree = ("✓", "give the same") if max(far) < 1e-5 else ("✗", "do not give the same")
     many = found.seconds[max(found.seconds)]
     loop, own = many[LOOP], many[OWN]
@@ -223,7 +226,7 @@ def _table(found: BatchedRuns, lift: Lift, scene: Scene) -> str:
             f"<br>{markup.meter((times[way] or 0.0) / longest[rows], colour)}</td>"
             for rows, times in found.seconds.items()
         )
-        + f'<td class="number">{_apart(found.apart[way])}</td></tr>'
+        + f'<td class="number">{_difference_text(found.differences[way])}</td></tr>'
         for way in (LOOP, VMAP, OWN)
     ]
     head = ("Way", *heads, "Off by")
@@ -247,7 +250,7 @@ def _time(seconds: float | None) -> str:
     return "too long to wait" if seconds is None else markup.amount(seconds, "s")
 
 
-def _apart(apart: float | None) -> str:
+def _difference_text(apart: float | None) -> str:
     return "–" if apart is None else markup.digits(apart)
 
 
@@ -312,7 +315,7 @@ LIFTS = {
 
 # --- The Two ways panel: linear maps and 1 × 1 convolutions with the same weights
 
-FEW = 8  # the greatest number of positions and features that are shown
+MAX_TABLE_SIDE = 8  # the greatest number of positions and features that are shown
 
 
 @dataclass(frozen=True)
@@ -321,9 +324,9 @@ class Ways:
 
     outputs: float
     gradients: float
-    given: tuple[tuple[float, ...], ...]
+    example_inputs: tuple[tuple[float, ...], ...]
     sums: tuple[float, ...]
-    found: tuple[tuple[float, ...], ...]
+    example_outputs: tuple[tuple[float, ...], ...]
 
 
 def show_pointwise(scene: Scene) -> None:
@@ -332,7 +335,7 @@ def show_pointwise(scene: Scene) -> None:
     found = cached(
         "two ways", scene.term, *key, make=lambda: scene.run_in_pool(lambda: ways(scene))
     )
-    conv, linear = both(scene)
+    conv, linear = conv_and_linear(scene)
     drawn = diagram.inert_drawing(Equation(linear, conv), scene)
     html_panel.render(
         drawn + _pointwise_summary(scene, found) + _example(found, scene.settings["m"]), "two ways"
@@ -342,7 +345,7 @@ def show_pointwise(scene: Scene) -> None:
 POINTWISE = Panel("Two ways", show_pointwise)
 
 
-def both(scene: Scene) -> tuple[Term, Term]:
+def conv_and_linear(scene: Scene) -> tuple[Term, Term]:
     """Returns the system with convolutions, and the same with linear maps."""
     conv, linear = (scene.entry.build(**{**scene.settings, "conv": n}) for n in (1, 0))
     return conv, linear
@@ -350,21 +353,27 @@ def both(scene: Scene) -> tuple[Term, Term]:
 
 def ways(scene: Scene) -> Ways:
     """Runs both on the same weights, forward and backward."""
-    conv, linear = (ncd.compile(term, scene.seed) for term in both(scene))
+    conv, linear = (ncd.compile(term, scene.seed) for term in conv_and_linear(scene))
     weights = {name: w.detach().requires_grad_() for name, w in linear.named_parameters()}
     x = scene.inputs[0].detach().cpu().requires_grad_()
-    windows = {name.replace("linear", "conv"): _windowed(w) for name, w in weights.items()}
+    windows = {
+        name.replace("linear", "conv"): _convolution_weight(w) for name, w in weights.items()
+    }
     one, two = functional_call(linear, weights, (x,)), functional_call(conv, windows, (x,))
     leaves = (x, *weights.values())
     pairs = [torch.autograd.grad(y.square().sum(), leaves) for y in (one, two)]
     gradients = max(max_difference(a, b) for a, b in zip(*pairs, strict=True))
     given, found = x.detach(), twos(x.detach())
     return Ways(
-        max_difference(one, two), gradients, _few(given), tuple(given.sum(-1).tolist()), _few(found)
+        max_difference(one, two),
+        gradients,
+        _first_cells(given),
+        tuple(given.sum(-1).tolist()),
+        _first_cells(found),
     )
 
 
-def _windowed(weight: Tensor) -> Tensor:
+def _convolution_weight(weight: Tensor) -> Tensor:
     """Returns the weights reshaped for the convolution; biases stay unchanged."""
     return weight.unsqueeze(-1) if weight.dim() > 1 else weight
 
@@ -381,8 +390,8 @@ def twos(x: Tensor) -> Tensor:
     return torch.nn.functional.conv1d(x.T, weights).T
 
 
-def _few(x: Tensor) -> tuple[tuple[float, ...], ...]:
-    return tuple(tuple(row) for row in x[:FEW, :FEW].tolist())
+def _first_cells(x: Tensor) -> tuple[tuple[float, ...], ...]:
+    return tuple(tuple(row) for row in x[:MAX_TABLE_SIDE, :MAX_TABLE_SIDE].tolist())
 
 
 def _pointwise_summary(scene: Scene, found: Ways) -> str:
@@ -397,11 +406,13 @@ def _pointwise_summary(scene: Scene, found: Ways) -> str:
 
 def _example(found: Ways, m: int) -> str:
     """Returns rows of the input, their sums, and rows of the output."""
-    n = len(found.given[0])
+    n = len(found.example_inputs[0])
     rows = [
         f'<tr><td class="number">{i}</td>{_cells(x)}<td class="number"><b>{_figure(total)}</b></td>'
         f"{_cells(y)}</tr>"
-        for i, (x, total, y) in enumerate(zip(found.given, found.sums, found.found, strict=False))
+        for i, (x, total, y) in enumerate(
+            zip(found.example_inputs, found.sums, found.example_outputs, strict=False)
+        )
     ]
     head = ("t", *("x" if i == 0 else "" for i in range(n)), "sum", "out", *[""] * (n - 1))
     table = markup.table(head, rows, numbers=range(2 * n + 2))

@@ -28,9 +28,9 @@ from ncd.site import markup
 from ncd.site.markup import HIGHLIGHT_JS, PANEL_CSS
 
 LEVEL = Choice("level", ("", *LEVELS), "")
-FEW = 40  # the greatest number of nodes that can be read at once
+MAX_READABLE_NODES = 40  # the greatest number of nodes that can be read at once
 PATIENCE = 4  # seconds for a layout; after that the browser has to make it
-FAILED: TTLCache[str, str] = TTLCache(maxsize=100, ttl=60)  # graphs that failed, and why
+FAILED_GRAPHS: TTLCache[str, str] = TTLCache(maxsize=100, ttl=60)  # graphs that failed, and why
 _LOCK = Lock()
 NODE = re.compile(r'<g id="(?P<id>[^"]*)" class="(?P<names>node [^"]*)"')
 OPS = re.compile(r"\bn\d+\b")
@@ -73,13 +73,13 @@ def _show_graph(scene: Scene) -> None:
     try:
         svg = cached("autograd svg", scene.term, *key, make=lambda: laid_out(dot))
     except LayoutError as error:  # errors are not cached
-        _without(dot, head + step, str(error), scene)
+        _show_plain_graph(dot, head + step, str(error), scene)
         return
     data = {
         "head": head,
         "pass": step,
         "at": at,
-        "foot": _foot(scene) + _saved(scene),
+        "foot": _foot(scene) + _saved_arrays_html(scene),
         "level": LEVEL.action(level),
         "label": "Autograd graph: arrow keys go from node to node, Enter selects",
         "svg": add_highlight_ids(svg, scene.circuit),
@@ -109,9 +109,9 @@ def _head(hidden: int) -> str:
     )
 
 
-def _saved(scene: Scene) -> str:
+def _saved_arrays_html(scene: Scene) -> str:
     return checkpoint_choice.html(scene) + backward_diagram.html(
-        scene, checkpoint_choice.chosen(scene)
+        scene, checkpoint_choice.recomputed_parts(scene)
     )
 
 
@@ -124,13 +124,13 @@ def _foot(scene: Scene) -> str:
     )
 
 
-def _without(dot: str, head: str, why: str, scene: Scene) -> None:
+def _show_plain_graph(dot: str, head: str, why: str, scene: Scene) -> None:
     """Shows the graph as laid out by the browser, without highlighting, and says why."""
     told = f"{why} So your browser lays the graph out, and its nodes do not light here."
     html = f'{head}<p role="status">{markup.text(told)}</p>'
     html_panel.render(html, "graph head", on_pick=_pick)
     st.graphviz_chart(dot)
-    foot = _foot(scene) + _saved(scene)
+    foot = _foot(scene) + _saved_arrays_html(scene)
     html_panel.render(foot, "graph foot", on_pick=_pick)
 
 
@@ -138,7 +138,7 @@ def _level(scene: Scene, off: frozenset[str]) -> str:
     """Returns the chosen level of detail, or one that fits the screen."""
     if LEVEL.value:
         return LEVEL.value
-    return "op" if len(dag(scene, off).at("op").nodes) <= FEW else "block"
+    return "op" if len(dag(scene, off).at_level("op").nodes) <= MAX_READABLE_NODES else "block"
 
 
 def dag(scene: Scene, off: frozenset[str]) -> ncd.Dag:
@@ -163,14 +163,14 @@ def laid_out(dot: str) -> str:
     again for a minute.
     """
     with _LOCK:
-        failed = FAILED.get(dot)
+        failed = FAILED_GRAPHS.get(dot)
     if failed:
         raise LayoutError(failed)
     try:
         return graphviz_layout.svg(dot, PATIENCE)
     except LayoutError as error:
         with _LOCK:
-            FAILED[dot] = str(error)
+            FAILED_GRAPHS[dot] = str(error)
         raise
 
 

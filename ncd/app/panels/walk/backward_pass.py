@@ -13,15 +13,15 @@ from torch import Tensor
 
 from ncd.app.figure import backward_diagram
 from ncd.app.parts import heatmap
-from ncd.app.parts.heatmap import ColourRange
 from ncd.app.parts.map_component import LIGHTS
 from ncd.app.scene.scene import Scene
 from ncd.app.state import selection
 from ncd.app.state.cache import cached
 from ncd.app.state.controls import Place, Switches
 from ncd.circuit.circuit import Cell, Value, array_names, input_names
-from ncd.explain.autograd_dag import Dag, plain, rule
+from ncd.explain.autograd_dag import Dag, base_name, rule
 from ncd.explain.chain_rule import Gradients, Slope, has_no_scan, op_gradients, slopes
+from ncd.explain.colour_scale import ColourRange
 from ncd.language.axes import Array
 from ncd.site import markup
 from ncd.site.forward_steps import drawn_ids
@@ -88,8 +88,8 @@ def _switch(leaf: Leaf, on: bool) -> str:
 
 # --- The comparison of gradients with finite differences, a part of the Autograd panel
 
-MANY = 20  # the greatest number of entries that are changed one by one
-MOST = 200_000_000  # the limit for the FLOPs of all trials together, and for the parameters
+MAX_ENTRIES = 20  # the greatest number of entries that are changed one by one
+TRIAL_LIMIT = 200_000_000  # the limit for the FLOPs of all trials together, and for the parameters
 CORNER = (
     " They differ at a corner: where the largest numbers of a window are equal, as on the plain "
     "ground of a picture, or a ReLU stands at 0, there is no single slope; torch takes one side."
@@ -99,9 +99,9 @@ CORNER = (
 def check_sentence(scene: Scene, off: frozenset[str], names: Mapping[str, str]) -> str:
     """Returns a sentence about the comparison."""
     count = len(leaves(scene)) - len(off)
-    if scene.cost.flops > MOST or scene.cost.parameters > MOST:
+    if scene.cost.flops > TRIAL_LIMIT or scene.cost.parameters > TRIAL_LIMIT:
         return '<p class="muted">Finite differences would take too long at these sizes.</p>'
-    together = 2 * count * scene.cost.flops > MOST or count > MANY
+    together = 2 * count * scene.cost.flops > TRIAL_LIMIT or count > MAX_ENTRIES
 
     def tried() -> tuple[Slope, ...]:
         return slopes(scene.module, *scene.inputs, frozen=off, together=together)
@@ -134,7 +134,7 @@ def _line(slope: Slope, name: str) -> str:
 # --- The backward pass step by step: the gradient that arrives at an op, its rule, and the results
 
 STEP = Place("back")  # the number of the step, from 1; 0 before the first
-FEW = 6  # the greatest number of rows and columns that are shown as a table
+MAX_TABLE_SIDE = 6  # the greatest number of rows and columns that are shown as a table
 
 LOSS = (
     "<code>loss.backward()</code> begins here. The loss changes as fast as itself, so its own "
@@ -221,7 +221,7 @@ def step_html(
         return NOTHING, ""
     found = gradients(scene, off)
     every = steps(scene, dag, found)
-    at = place(every, scene.selected)
+    at = place(every, scene.selected_id)
     if not at:
         return _begin(every), ""
     step = every[at - 1]
@@ -307,7 +307,7 @@ class BackwardStepWriter:
         labels = dict.fromkeys(reversed(self.functions.get(cell.id, [])))
         if labels:
             rows = (
-                f"<div><dt><code>{markup.text(plain(label))}</code></dt>"
+                f"<div><dt><code>{markup.text(base_name(label))}</code></dt>"
                 f"<dd>{markup.text(rule(label, cell.op.torch_backward_rules))}</dd></div>"
                 for label in labels
             )
@@ -347,10 +347,10 @@ class BackwardStepWriter:
         grid = grad.detach().float().cpu().reshape(*_sides(grad.shape)).numpy()
         shape = "×".join(map(str, grad.shape)) or "a number"
         length = markup.digits(float(np.linalg.norm(grid)))
-        small = grid.shape[0] <= FEW and grid.shape[1] <= FEW
+        small = grid.shape[0] <= MAX_TABLE_SIDE and grid.shape[1] <= MAX_TABLE_SIDE
         return (
             f'<figure{light}><figcaption>∇ {title}<br><span class="muted">{shape} · ‖∇‖ {length}'
-            f"</span></figcaption>{_written(grid) if small else _picture(grid)}</figure>"
+            f"</span></figcaption>{_number_table(grid) if small else _picture(grid)}</figure>"
         )
 
 
@@ -370,7 +370,7 @@ def _sides(shape: Sequence[int]) -> tuple[int, int]:
     return min(pairs, key=lambda pair: max(pair) / min(pair))
 
 
-def _written(grid: heatmap.CellGrid) -> str:
+def _number_table(grid: heatmap.CellGrid) -> str:
     rows = "".join(
         f"<tr>{''.join(f'<td class=number>{markup.digits(float(x))}</td>' for x in row)}</tr>"
         for row in grid

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 import ncd
-from ncd.app.figure.diagram import spelled
+from ncd.app.figure.diagram import note_html
 from ncd.app.parts import charts, html_panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import cached
@@ -26,7 +26,7 @@ from ncd.run.checkpointing import (
 )
 from ncd.run.measurement import medians
 from ncd.run.recompute import choices, layers, segments
-from ncd.run.run_memory import summed
+from ncd.run.run_memory import scalar_of_outputs
 from ncd.site import markup
 from ncd.words import plain_text
 
@@ -34,7 +34,7 @@ from ncd.words import plain_text
 
 RECOMPUTE = Switches("recompute", longest=10_000)  # the ids of blocks that are calculated again
 HEAD = ("Array", "Bytes", "Saved for", "Sizes")
-MOST = 200  # the greatest number of rows
+MAX_ROWS = 200  # the greatest number of rows
 
 
 def blocks(scene: Scene) -> tuple[Fence, ...]:
@@ -55,14 +55,14 @@ def _typeset(fence: Fence, name: str) -> str:
     """Returns a block's name as HTML, with the formulas of its title."""
     title = fence.title.strip()
     number = name.removeprefix(plain_text(title))
-    return f"{spelled(title)}{number}" if title else markup.text(name)
+    return f"{note_html(title)}{number}" if title else markup.text(name)
 
 
 def _layers(count: int) -> str:
     return f"Each of {count} layers" if count > 1 else "The layer"
 
 
-def chosen(scene: Scene) -> tuple[str, ...]:
+def recomputed_parts(scene: Scene) -> tuple[str, ...]:
     """Returns the blocks, then the layers, that are calculated again."""
     single = (name for name in RECOMPUTE.names if layers(scene.circuit, name))
     return *(f.id for f in blocks(scene) if f.id in RECOMPUTE.names), *single
@@ -70,10 +70,10 @@ def chosen(scene: Scene) -> tuple[str, ...]:
 
 def html(scene: Scene) -> str:
     """Returns the switches, the totals beside what was measured, and a row for each array."""
-    again = chosen(scene)
+    again = recomputed_parts(scene)
     kept, every = (saved(scene.term, names, scene.formats) for names in (again, ()))
-    names, homes = array_names(scene.circuit), _recomputed(scene, again)
-    rows = [_row(scene, one, names, homes) for one in kept.arrays[:MOST]]
+    names, homes = array_names(scene.circuit), _recomputed_titles(scene, again)
+    rows = [_row(scene, one, names, homes) for one in kept.arrays[:MAX_ROWS]]
     more = len(kept.arrays) - len(rows)
     left = f'<p class="muted">{markup.plural(more, "more array")}.</p>' if more else ""
     foot = (
@@ -92,7 +92,7 @@ def html(scene: Scene) -> str:
     )
 
 
-def _recomputed(scene: Scene, again: tuple[str, ...]) -> dict[str, str]:
+def _recomputed_titles(scene: Scene, again: tuple[str, ...]) -> dict[str, str]:
     """Returns the title of the outermost recomputed block of each op in one."""
     found: dict[str, str] = {}
     for fence, title in zip(blocks(scene), titles(scene), strict=True):
@@ -113,8 +113,8 @@ def _ops(scene: Scene, *names: str) -> set[str]:
 def _switches(scene: Scene, again: tuple[str, ...]) -> str:
     buttons = "".join(
         f'<button type="button" role="switch" aria-checked="{str(f.id in again).lower()}" '
-        f'data-pick="{RECOMPUTE.action(f.id)}"{_covered(scene, f, again)}>{_typeset(f, name)}'
-        "</button>"
+        f'data-pick="{RECOMPUTE.action(f.id)}"{_disabled_attributes(scene, f, again)}>'
+        f"{_typeset(f, name)}</button>"
         for f, name in zip(blocks(scene), titles(scene), strict=True)
     )
     if not buttons:
@@ -125,7 +125,7 @@ def _switches(scene: Scene, again: tuple[str, ...]) -> str:
     )
 
 
-def _covered(scene: Scene, fence: Fence, again: tuple[str, ...]) -> str:
+def _disabled_attributes(scene: Scene, fence: Fence, again: tuple[str, ...]) -> str:
     """Returns attributes that turn a switch off while a block around it is recomputed."""
     others = [f.id for f in blocks(scene) if f.id in again and f.id != fence.id]
     single = [name for name in again if layers(scene.circuit, name)]
@@ -149,7 +149,7 @@ def _totals(scene: Scene, kept: Saved, every: Saved, again: tuple[str, ...]) -> 
     key = *scene.run_key, again
 
     def make() -> tuple[int, float, float]:
-        return scene.run_in_pool(lambda: _measured(scene, again))
+        return scene.run_in_pool(lambda: _measured_cost(scene, again))
 
     found, now, before = cached("saved", scene.term, *key, make=make)
     told += f". Measured: {markup.amount(found, 'B')}"
@@ -177,7 +177,7 @@ def both_passes(scene: Scene) -> int:
     return cached("training flops", scene.term, make=lambda: training_flops(scene.term))
 
 
-def _measured(scene: Scene, again: tuple[str, ...]) -> tuple[int, float, float]:
+def _measured_cost(scene: Scene, again: tuple[str, ...]) -> tuple[int, float, float]:
     """Returns the bytes saved, and the seconds forward and backward with and without the choice."""
     plain, module = (
         ncd.compile(scene.term, scene.seed, scene.device, recompute=names) for names in ((), again)
@@ -193,7 +193,7 @@ def _measured(scene: Scene, again: tuple[str, ...]) -> tuple[int, float, float]:
 
 def _pass(module: ncd.run.module.CircuitModule, inputs: tuple[Tensor, ...]) -> None:
     with torch.enable_grad():
-        total = summed(module.execute(inputs, watch=lambda cell, given, made: None))
+        total = scalar_of_outputs(module.execute(inputs, watch=lambda cell, given, made: None))
         if total.requires_grad:
             total.backward()
 
@@ -223,7 +223,7 @@ def _row(scene: Scene, one: SavedArray, names: Mapping[str, str], homes: Mapping
 # --- The bytes that a stack of layers saves against what it calculates twice, with a budget
 
 BUDGET = "budget"
-FEW = 4  # the greatest number of layers or groups that are named
+MAX_NAMES = 4  # the greatest number of layers or groups that are named
 DOTS = 60  # the greatest number of points that are dots as well
 NOTE = (
     "Each point of the curve is the best of all ways to save some layers and to calculate others "
@@ -251,7 +251,7 @@ def show(scene: Scene) -> None:
 
 def _now(scene: Scene, every: tuple[Checkpoints, ...]) -> int | None:
     """Returns which choice is in force; None if the switches say something else."""
-    found = {*segments(scene.circuit, chosen(scene))}
+    found = {*segments(scene.circuit, recomputed_parts(scene))}
     alike = (
         n
         for n, one in enumerate(every)
@@ -278,11 +278,13 @@ def _budget_sentence(scene: Scene, every: tuple[Checkpoints, ...], now: int | No
     peak = f"<b>{markup.amount(one.bytes, 'B')}</b> at one time"
     if not one.recompute:
         return f"Every layer is saved: {peak}, and nothing is calculated twice."
-    more = len(one.recompute) - FEW
-    names = ", ".join(f"<code>{markup.text(name)}</code>" for name in one.recompute[:FEW])
+    more = len(one.recompute) - MAX_NAMES
+    names = ", ".join(f"<code>{markup.text(name)}</code>" for name in one.recompute[:MAX_NAMES])
     names += f" and {more} more" if more > 0 else ""
     share = markup.digits(100 * one.flops / whole) if whole else "0"
-    between = f", {markup.amount(one.kept, 'B')} between the passes" * (one.kept < one.bytes)
+    between = f", {markup.amount(one.bytes_between_passes, 'B')} between the passes" * (
+        one.bytes_between_passes < one.bytes
+    )
     return (
         f"Calculated again: {names}. {peak}{between}, instead of "
         f"{markup.amount(every[0].bytes, 'B')}, for {share} % more FLOPs in both passes."

@@ -11,6 +11,7 @@ import streamlit as st
 from ncd.app.panels.walk import compared_values
 from ncd.app.panels.walk.compared_diagrams import (
     NUMBERS,
+    CircuitMatch,
     amount,
     change,
     cost,
@@ -18,7 +19,6 @@ from ncd.app.panels.walk.compared_diagrams import (
     in_line,
     match,
     shapes,
-    unmatched,
 )
 from ncd.app.parts import slice_picker
 from ncd.app.parts.html_panel import apply_component_selection, read_static, sent_value
@@ -39,7 +39,7 @@ from ncd.systems.catalogue_entry import Entry
 from ncd.write.torch_source.source_file import lines
 
 KEY = "compare panel"
-KEPT = "bfloat16"  # the usual format of a cache of keys and values
+USUAL_CACHE_FORMAT = "bfloat16"  # the usual format of a cache of keys and values
 
 _compare = st.components.v2.component(
     "ncd_compare",
@@ -57,17 +57,17 @@ def show_compare(scene: Scene) -> None:
         return
     other = pin.pinned_scene(scene, held)
     if isinstance(other, Refusal):
-        _show(scene, held, _refused(other))
+        _show(scene, held, _refusal_html(other))
         return
     view, found, both = _view(), match(other.circuit, scene.circuit), None
     if view == "maps" and not other.build_refusal:
         both = compared_values.pair(other, scene, found)
         html = compared_values.heading(both)
-    elif view in SHOWN and other.has_all_sizes:
-        html = SHOWN[view](other, scene, found)
+    elif view in VIEW_WRITERS and other.has_all_sizes:
+        html = VIEW_WRITERS[view](other, scene, found)
     else:
         html = diagrams(other, scene, found)
-    why = _refused(other.build_refusal) if other.build_refusal else ""
+    why = _refusal_html(other.build_refusal) if other.build_refusal else ""
     _show(scene, held, _differences_html(other, scene) + why + html)
     compared_values.show(both)
 
@@ -101,7 +101,7 @@ def _show(scene: Scene, held: Pin | None, html: str) -> None:
 
 def _acts(entry: Entry, held: Pin | None) -> str:
     if held is None:
-        begin = _button("pin", "Pin this setting") + _published(entry) + _others(entry)
+        begin = _button("pin", "Pin this setting") + _preset_menu(entry) + _others(entry)
         return f'<div class="acts">{begin}</div>'
     views = "".join(
         f'<button type="button" class="plain" data-pick="view={view}" '
@@ -110,16 +110,16 @@ def _acts(entry: Entry, held: Pin | None) -> str:
     )
     return (
         f'<div class="acts"><div class="views" role="group" aria-label="What is compared">{views}'
-        f"</div>{_published(entry)}{_others(entry)}{_button('pin', 'Pin this instead')}"
+        f"</div>{_preset_menu(entry)}{_others(entry)}{_button('pin', 'Pin this instead')}"
         f"{_third(entry, held)}{_button('unpin', 'Unpin')}</div>"
     )
 
 
 def _third(entry: Entry, held: Pin) -> str:
     """Returns the button that swaps both settings, or gives another system the page's sizes."""
-    if held.other is None:
+    if held.other_entry is None:
         return _button("swap", "Swap")
-    alike = in_line(entry, knobs.current(entry), held.other)
+    alike = in_line(entry, knobs.current(entry), held.other_entry)
     return "" if held.settings == alike else _button("alike", "Give it this page’s sizes")
 
 
@@ -127,7 +127,7 @@ def _button(pick: str, words: str) -> str:
     return f'<button type="button" class="plain" data-pick="{pick}">{words}</button>'
 
 
-def _published(entry: Entry) -> str:
+def _preset_menu(entry: Entry) -> str:
     """Returns the presets that can be pinned, if there are any."""
     if not entry.presets:
         return ""
@@ -174,9 +174,9 @@ def _pick(entry: Entry, held: Pin | None, picked: str) -> None:
         other = CATALOGUE[value]
         alike = in_line(entry, now.settings, other)
         pin.set_pin(entry, Pin(alike, now.seed, other))
-    elif name == "alike" and held is not None and held.other is not None:
-        pin.set_pin(entry, replace(held, settings=in_line(entry, now.settings, held.other)))
-    elif name == "swap" and held is not None and held.other is None:
+    elif name == "alike" and held is not None and held.other_entry is not None:
+        pin.set_pin(entry, replace(held, settings=in_line(entry, now.settings, held.other_entry)))
+    elif name == "swap" and held is not None and held.other_entry is None:
         knobs.set_values({**held.settings, knobs.SEED.name: held.seed})
         pin.set_pin(entry, now)
     elif not pick(COMPARE.controls, name, value):
@@ -192,7 +192,7 @@ def _begin(entry: Entry) -> str:
     )
 
 
-def _refused(refusal: Refusal) -> str:
+def _refusal_html(refusal: Refusal) -> str:
     return f'<p role="status">The pinned setting does not fit. {markup.text(refusal.error)}</p>'
 
 
@@ -249,7 +249,7 @@ def _settings(one: Scene, two: Scene) -> dict[str, str]:
 
 def _cache(one: Scene, two: Scene) -> dict[str, str]:
     """Returns the bytes of keys and values of a token in both, where both keep some."""
-    name = KEPT if two.formats.cache == PLAIN_FORMATS else two.formats.cache
+    name = USUAL_CACHE_FORMAT if two.formats.cache == PLAIN_FORMATS else two.formats.cache
     kept = [in_bytes(cached_numbers(s.circuit, s.entry.cached), name) for s in (one, two)]
     if not all(kept) or kept[0] == kept[1]:
         return {}
@@ -263,13 +263,13 @@ def _becomes(before: str, after: str) -> str:
     return f"{markup.text(before)} → <b>{markup.text(after)}</b>"
 
 
-def _source(one: Scene, two: Scene, found: unmatched) -> str:
+def _source(one: Scene, two: Scene, found: CircuitMatch) -> str:
     """Returns the lines of source that differ."""
     texts = ([line.text for line in lines(scene.term)] for scene in (one, two))
     return diff_html(*texts) or "<p>The source of both is the same, letter by letter.</p>"
 
 
-SHOWN: dict[str, Callable[[Scene, Scene, unmatched], str]] = {
+VIEW_WRITERS: dict[str, Callable[[Scene, Scene, CircuitMatch], str]] = {
     "diagrams": diagrams,
     "shapes": shapes,
     "cost": cost,

@@ -57,7 +57,7 @@ def sizes(entry: Entry, settings: Mapping[str, int]) -> dict[str, int]:
     for knob in entry.knobs:
         if knob.help:  # the axes of one's own text have letters alone
             found.setdefault(meaning(knob), settings[knob.name])
-    groups = _grouped(entry)
+    groups = _head_knobs(entry)
     if groups is not None:
         found[HEADS] = settings[groups[0].name] * settings[groups[1].name]
     if HEADS in found and HEAD in found:
@@ -75,19 +75,19 @@ def in_line(page: Entry, settings: Mapping[str, int], other: Entry) -> dict[str,
     """
     asked, own = sizes(page, settings), other.settings({})
     found = {k.name: k.legal(asked.get(meaning(k), own[k.name])) for k in other.knobs}
-    groups = _grouped(other)
+    groups = _head_knobs(other)
     if groups is not None and HEADS in asked and GROUPS not in asked:
         shared, each = groups
         fits = max(n for n in range(1, own[shared.name] + 1) if asked[HEADS] % n == 0)
         found |= {shared.name: shared.legal(fits), each.name: each.legal(asked[HEADS] // fits)}
     try:
-        other.build(**other.within(found))
+        other.build(**other.with_clamped_indexes(found))
     except NCDError:  # some other size of it does not fit these
         return own
-    return other.within(found)
+    return other.with_clamped_indexes(found)
 
 
-def _grouped(entry: Entry) -> tuple[Knob, Knob] | None:
+def _head_knobs(entry: Entry) -> tuple[Knob, Knob] | None:
     """Returns the knobs whose product is the number of heads, if there are two."""
     shared = next((knob for knob in entry.knobs if knob.help == GROUPS), None)
     each = next((knob for knob in entry.knobs if meaning(knob) == EACH), None)
@@ -103,7 +103,7 @@ Row = tuple[Cell | None, Cell | None]
 
 
 @dataclass(frozen=True)
-class unmatched:
+class CircuitMatch:
     """The matched ops in one order, and the second circuit's ids for ids of the first.
 
     ``axes`` are the names of axes whose sizes differ, or that one circuit lacks.
@@ -122,7 +122,7 @@ class unmatched:
         )
 
 
-def match(one: Circuit, two: Circuit) -> unmatched:
+def match(one: Circuit, two: Circuit) -> CircuitMatch:
     """Matches the second circuit with the first.
 
     >>> import ncd
@@ -134,7 +134,7 @@ def match(one: Circuit, two: Circuit) -> unmatched:
     >>> [cell.op.display_name for cell in found.alone[1]]
     ['CausalMask']
     """
-    rows = tuple(_rows(one.cells, two.cells, (_structure, _placed)))
+    rows = tuple(_rows(one.cells, two.cells, (_structure, _loose_key)))
     values = list(zip(one.inputs, two.inputs, strict=False))
     ids: dict[str, str] = {}
     for first, second in rows:
@@ -147,7 +147,7 @@ def match(one: Circuit, two: Circuit) -> unmatched:
     sizes = [_sizes_by_name(circuit) for circuit in (one, two)]
     names = {*sizes[0], *sizes[1]}
     axes = frozenset(name for name in names if sizes[0].get(name) != sizes[1].get(name))
-    return unmatched(rows, ids, axes)
+    return CircuitMatch(rows, ids, axes)
 
 
 Cells = tuple[Cell, ...]
@@ -175,10 +175,10 @@ def _structure(cell: Cell) -> Hashable:
     """Returns the properties of an op that no size changes; an unnamed axis counts by its size."""
     arrays = (*cell.site.own_inputs, *cell.site.own_outputs)
     names = tuple(tuple("" if n.isdecimal() else n for n in array.names) for array in arrays)
-    return _placed(cell), names
+    return _loose_key(cell), names
 
 
-def _placed(cell: Cell) -> Hashable:
+def _loose_key(cell: Cell) -> Hashable:
     """Returns a looser key, for ops whose axes have other names, as after a stride."""
     many = tuple(len(array) for array in (*cell.site.own_inputs, *cell.site.own_outputs))
     return cell.path, type(cell.op).__name__, cell.op.display_name, many
@@ -193,17 +193,17 @@ def _sizes_by_name(circuit: Circuit) -> dict[str, frozenset[str]]:
     return {name: frozenset(sizes) for name, sizes in found.items()}
 
 
-def same(array: Array, other: Array | None) -> list[bool]:
+def equal_sizes(array: Array, other: Array | None) -> list[bool]:
     """Returns, for each axis of an array, whether the other array has the same size there.
 
-    >>> same(Array.parse("y:3 k:4"), Array.parse("y:3 k:5"))
+    >>> equal_sizes(Array.parse("y:3 k:4"), Array.parse("y:3 k:5"))
     [True, False]
     """
     pairs = zip_longest(array, other or (), fillvalue=None)
     return [b is not None and a.size == b.size for a, b in pairs if a is not None]
 
 
-def marked(svg: str, axes: Collection[str], alone: Collection[str], ids: Ids) -> str:
+def with_difference_marks(svg: str, axes: Collection[str], alone: Collection[str], ids: Ids) -> str:
     """Returns a drawing with marks on the wires in ``axes`` and the ops in ``alone``, and new ids.
 
     A collapsed block is marked if one of its ops is. The result has no keyboard handling.
@@ -228,7 +228,7 @@ Ids = Callable[[str], str | None]
 
 # --- Two scenes of one system as HTML: diagrams at one scale, shapes and costs
 
-MOST = 6  # ops and axes named in a sentence
+MAX_NAMES = 6  # ops and axes named in a sentence
 # The smallest scales of two drawings side by side: usually, and if they are tall.
 LEAST, LEAST_HIGH = 0.55, 0.48
 SIDES: tuple[str, ...] = ("Pinned", "Now")
@@ -240,7 +240,7 @@ class ScaledDrawing(NamedTuple):
 
     svg: str
     size: tuple[float, float]
-    shut: frozenset[str]
+    collapsed_titles: frozenset[str]
 
 
 def amount(number: int) -> str:
@@ -266,7 +266,7 @@ def change(before: int, after: int) -> str:
 # --- diagrams -------------------------------------------------------------------------------------
 
 
-def diagrams(one: Scene, two: Scene, found: unmatched) -> str:
+def diagrams(one: Scene, two: Scene, found: CircuitMatch) -> str:
     """Returns both diagrams at one scale; wires of changed sizes and unmatched ops are marked."""
     drawn = _folded_alike(one, two)
     lone = [{cell.id for cell in cells} for cells in found.alone]
@@ -278,7 +278,7 @@ def diagrams(one: Scene, two: Scene, found: unmatched) -> str:
         titles = tuple(f"{side}: {markup.text(scene.entry.title)}" for side, scene in pairs)
     sections = "".join(
         f'<section style="--wide:{own.size[0]:.0f}"><h2>{title}</h2><div class="drawing">'
-        f"{marked(own.svg, found.axes, alone, named)}</div></section>"
+        f"{with_difference_marks(own.svg, found.axes, alone, named)}</div></section>"
         for title, own, alone, named in zip(titles, drawn, lone, ids, strict=True)
     )
     least = LEAST_HIGH if 2 * high > wide else LEAST
@@ -288,17 +288,17 @@ def diagrams(one: Scene, two: Scene, found: unmatched) -> str:
 
 def _folded_alike(one: Scene, two: Scene) -> list[ScaledDrawing]:
     """Returns both drawings with the same blocks collapsed."""
-    drawn = [_drawn(scene, None) for scene in (one, two)]
-    shut = drawn[0].shut | drawn[1].shut
-    if drawn[0].shut == drawn[1].shut or "" in shut:
+    drawn = [_scaled_drawing(scene, None) for scene in (one, two)]
+    shut = drawn[0].collapsed_titles | drawn[1].collapsed_titles
+    if drawn[0].collapsed_titles == drawn[1].collapsed_titles or "" in shut:
         return drawn
     return [
-        _drawn(scene, shut & {fence.title.strip() for fence in scene.circuit.fences})
+        _scaled_drawing(scene, shut & {fence.title.strip() for fence in scene.circuit.fences})
         for scene in (one, two)
     ]
 
 
-def _drawn(scene: Scene, shut: frozenset[str] | None) -> ScaledDrawing:
+def _scaled_drawing(scene: Scene, shut: frozenset[str] | None) -> ScaledDrawing:
     """Returns a drawing with sizes and these blocks collapsed; by default, the large ones."""
 
     def make() -> ScaledDrawing:
@@ -325,7 +325,7 @@ def _drawn(scene: Scene, shut: frozenset[str] | None) -> ScaledDrawing:
     return cached("compared", scene.term, *what, make=make)
 
 
-def _alone(one: Scene, two: Scene, found: unmatched) -> str:
+def _alone(one: Scene, two: Scene, found: CircuitMatch) -> str:
     """Returns a legend of the marks."""
     sentences = [
         f"Only {side.lower()}: {_named_cells(cells)}."
@@ -336,24 +336,24 @@ def _alone(one: Scene, two: Scene, found: unmatched) -> str:
         every = (*two.circuit.axes, *one.circuit.axes)
         axes = {axis.display_name: axis for axis in every if axis.name in found.axes}
         names = [markup.axis(axis) for axis in axes.values()]
-        sentences.insert(0, f"Wires of another size: {_some(names)}.")
+        sentences.insert(0, f"Wires of another size: {_shortened_list(names)}.")
     return f'<p class="muted">{" ".join(sentences)}</p>' if sentences else ""
 
 
 def _named_cells(cells: Iterable[Cell]) -> str:
     names = dict.fromkeys(cell.path if cell.name else cell.op.display_name for cell in cells)
-    return _some([markup.text(name) for name in names])
+    return _shortened_list([markup.text(name) for name in names])
 
 
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - MOST} more" if len(names) > MOST else ""
-    return ", ".join(names[:MOST]) + more
+def _shortened_list(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+    return ", ".join(names[:MAX_NAMES]) + more
 
 
 # --- tables ---------------------------------------------------------------------------------------
 
 
-def shapes(one: Scene, two: Scene, found: unmatched) -> str:
+def shapes(one: Scene, two: Scene, found: CircuitMatch) -> str:
     """Returns every op with its input and output sizes in both scenes."""
     head = ("Step", *SIDES, "Numbers that leave")
     return markup.table(head, (_shape_row(row, two) for row in found.rows), numbers=(3,))
@@ -364,12 +364,13 @@ def _shape_row(row: Row, scene: Scene) -> str:
     before, after = (sum(v.array.numel for v in cell.outputs) if cell else 0 for cell in row)
     count = f"{amount(after)}{change(before, after)}" if second else "–"
     return (
-        f"<tr{_of(row)}><td>{_step(row, scene)}</td><td>{_sizes_html(first, second)}</td>"
+        f"<tr{_row_attributes(row)}><td>{_step(row, scene)}</td>"
+        f"<td>{_sizes_html(first, second)}</td>"
         f'<td>{_sizes_html(second, first)}</td><td class="number">{count}</td></tr>'
     )
 
 
-def _of(row: Row) -> str:
+def _row_attributes(row: Row) -> str:
     """Returns the attributes of a row: its highlight, or that only one side has it."""
     own = row[1]
     alone = "" if all(row) else ' class="alone"'
@@ -392,12 +393,12 @@ def _sizes_html(cell: Cell | None, other: Cell | None) -> str:
 def _arrays(own: tuple[Value, ...], theirs: tuple[Value, ...]) -> str:
     others: list[Array | None] = [value.array for value in theirs]
     others += [None] * (len(own) - len(others))
-    return markup.listed(_array(v.array, o) for v, o in zip(own, others, strict=False))
+    return markup.array_list(_array(v.array, o) for v, o in zip(own, others, strict=False))
 
 
 def _array(array: Array, other: Array | None) -> str:
     """Returns an array's axes with sizes; those that differ from the other's are underlined."""
-    alike = same(array, other) if other is not None else [True] * len(array)
+    alike = equal_sizes(array, other) if other is not None else [True] * len(array)
     sizes = (
         f"{markup.axis(axis)} {size if equal else f'<mark>{size}</mark>'}"
         for axis, equal in zip(array, alike, strict=True)
@@ -406,7 +407,7 @@ def _array(array: Array, other: Array | None) -> str:
     return " ".join(sizes) or "1"
 
 
-def cost(one: Scene, two: Scene, found: unmatched) -> str:
+def cost(one: Scene, two: Scene, found: CircuitMatch) -> str:
     """Returns parameters, FLOPs and bytes of every op in both scenes."""
     own, theirs = ({op.node: op for op in scene.cost.ops} for scene in (one, two))
     rows = "".join(_cost_row(row, two, own, theirs) for row in found.rows)
@@ -426,7 +427,7 @@ def _cost_row(
 ) -> str:
     pairs = zip(row, (own, theirs), strict=True)
     sides = [{n: getattr(ops[c.id], n) for n in NUMBERS} if c else {} for c, ops in pairs]
-    return f"<tr{_of(row)}><td>{_step(row, scene)}</td>{_numbers(*sides)}</tr>"
+    return f"<tr{_row_attributes(row)}><td>{_step(row, scene)}</td>{_numbers(*sides)}</tr>"
 
 
 def _numbers(one: Mapping[str, int], two: Mapping[str, int]) -> str:

@@ -13,15 +13,15 @@ import streamlit as st
 
 from ncd.app.panels.attention import attention_maps
 from ncd.app.panels.attention.attention_maps import HEAD, SOFTMAX, Weights
-from ncd.app.panels.walk.compared_diagrams import SIDES, unmatched
+from ncd.app.panels.walk.compared_diagrams import SIDES, CircuitMatch
 from ncd.app.parts import heatmap, map_component, slice_picker
-from ncd.app.parts.heatmap import CellGrid, ColourRange
 from ncd.app.parts.map_component import AxisLabels, Heatmap
 from ncd.app.parts.slice_picker import ArraySlice, Dimension
 from ncd.app.runtime.scheduler import run_in_thread
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import cached
 from ncd.circuit.circuit import Cell, Value, array_names
+from ncd.explain.colour_scale import CellGrid, ColourRange
 from ncd.language.axes import Axis
 from ncd.site import markup
 from ncd.words import listed
@@ -39,7 +39,7 @@ BLANK = AxisLabels()
 
 
 @dataclass(frozen=True)
-class Shown:
+class SideValues:
     """One side: numbers along two axes, or a sentence if there is no map."""
 
     grid: CellGrid | None = None
@@ -48,25 +48,25 @@ class Shown:
     label: str = ""
     square: bool = False
     words: str = NONE
-    above: str = ""
+    above_html: str = ""
 
 
 @dataclass(frozen=True)
 class ValuePair:
     """Both sides, their colour range, and the HTML above them."""
 
-    sides: tuple[Shown, ...]
+    sides: tuple[SideValues, ...]
     ends: ColourRange
     html: str
 
 
-def pair(one: Scene, two: Scene, found: unmatched) -> ValuePair | None:
+def pair(one: Scene, two: Scene, found: CircuitMatch) -> ValuePair | None:
     """Returns both sides, or None if one scene is too large to run."""
     if not (one.can_run and two.can_run):
         return None
     ids = {theirs: own for own, theirs in found.ids.items()}
     softmaxes = [cell for cell in two.circuit.cells if attention_maps.attends(cell)]
-    chosen = two.selected if two.selected.startswith("v") else ""
+    chosen = two.selected_id if two.selected_id.startswith("v") else ""
     if softmaxes and not chosen:
         cell = next((c for c in softmaxes if c.id == SOFTMAX.value), softmaxes[0])
         before = next((a for a, b in found.rows if b is cell), None)
@@ -79,7 +79,7 @@ def heading(both: ValuePair | None) -> str:
     """Returns the HTML above the maps."""
     if both is None:
         return "<p>One of both is too large to run here. Shapes, cost and source need no run.</p>"
-    return both.html + _apart(both.sides)
+    return both.html + _difference_html(both.sides)
 
 
 def show(both: ValuePair | None) -> None:
@@ -89,7 +89,7 @@ def show(both: ValuePair | None) -> None:
     for column, title, side in zip(st.columns(2), SIDES, both.sides, strict=True):
         focus = None if side.grid is None else _map(title, side, both.ends)
         words = "" if focus else f"<p>{side.words}</p>"
-        head = f"{STYLE}<h2>{title}</h2>{side.above}{words}"
+        head = f"{STYLE}<h2>{title}</h2>{side.above_html}{words}"
         more = focus.pooled.caption if focus else ""
         with column:
             map_component.render(
@@ -102,7 +102,7 @@ def show(both: ValuePair | None) -> None:
             )
 
 
-def _map(title: str, side: Shown, ends: ColourRange) -> Heatmap:
+def _map(title: str, side: SideValues, ends: ColourRange) -> Heatmap:
     assert side.grid is not None
     return Heatmap(
         f"{title} {side.label} {side.grid.shape}",
@@ -115,7 +115,7 @@ def _map(title: str, side: Shown, ends: ColourRange) -> Heatmap:
     )
 
 
-def _apart(sides: Sequence[Shown]) -> str:
+def _difference_html(sides: Sequence[SideValues]) -> str:
     """Returns how much two maps of one shape differ, in words."""
     one, two = (side.grid for side in sides)
     if one is None or two is None:
@@ -146,7 +146,7 @@ def _attention(
     ends = ColourRange.of(np.concatenate([w.maps.ravel() for w in own if w]), signed=False)
     head = HEAD.among(max(len(w.maps) for w in own if w))
     sides = tuple(
-        replace(_head(scene, w, head), above=_strip(w, head, ends))
+        replace(_head(scene, w, head), above_html=_strip(w, head, ends))
         for scene, w in zip(scenes, own, strict=True)
     )
     places = attention_maps.places(every, scenes[1].circuit)
@@ -159,14 +159,14 @@ def _weights(scene: Scene, cell: Cell) -> Weights:
     return run_in_thread(lambda: attention_maps.weights(cell, value))
 
 
-def _head(scene: Scene, found: Weights | None, head: int) -> Shown:
+def _head(scene: Scene, found: Weights | None, head: int) -> SideValues:
     if found is None:
-        return Shown(words="It has no such softmax.")
+        return SideValues(words="It has no such softmax.")
     if head >= len(found.maps):
-        return Shown(words=f"It has no head {head}: {markup.plural(len(found.maps), 'head')}.")
+        return SideValues(words=f"It has no head {head}: {markup.plural(len(found.maps), 'head')}.")
     name = attention_maps.heads_named(found.heads)[head]
     queries, keys = found.queries, found.keys
-    return Shown(
+    return SideValues(
         found.maps[head],
         _side(scene, "query", queries),
         _side(scene, "key", keys, name),
@@ -205,9 +205,9 @@ def _strip(found: Weights | None, head: int, ends: ColourRange) -> str:
 
 def _values(scenes: tuple[Scene, Scene], values: tuple[Value | None, Value]) -> ValuePair:
     """Returns an array as a pair, cut as in the Values panel."""
-    cuts = [slice_picker.chosen(value.array) if value else None for value in values]
+    cuts = [slice_picker.chosen_slice(value.array) if value else None for value in values]
     sides = tuple(
-        _part(scene, value, cut) if value and cut else Shown()
+        _part(scene, value, cut) if value and cut else SideValues()
         for scene, value, cut in zip(scenes, values, cuts, strict=True)
     )
     grids = [side.grid.ravel() for side in sides if side.grid is not None]
@@ -216,28 +216,30 @@ def _values(scenes: tuple[Scene, Scene], values: tuple[Value | None, Value]) -> 
     name = array_names(scenes[1].circuit).get(values[1].id, "")
     title = f"{markup.text(name)} {markup.array(values[1].array)}".strip()
     controls = slice_picker.controls(cuts[1]) if cuts[1] and cuts[1].dimensions else ""
-    html = f'<h2 data-array="{values[1].id}">{title}</h2>{controls}{_along(cuts[1])}'
+    html = f'<h2 data-array="{values[1].id}">{title}</h2>{controls}{_dimension_slider(cuts[1])}'
     return ValuePair(sides, ColourRange.of(numbers, signed=signed), html)
 
 
-def _along(cut: ArraySlice | None) -> str:
+def _dimension_slider(cut: ArraySlice | None) -> str:
     """Returns a slider for the dimension that the Values panel shows as small pictures."""
-    return "" if cut is None or cut.along is None else slice_picker.slider(cut, cut.along)
+    return (
+        "" if cut is None or cut.gallery_dim is None else slice_picker.slider(cut, cut.gallery_dim)
+    )
 
 
-def _part(scene: Scene, value: Value, cut: ArraySlice) -> Shown:
+def _part(scene: Scene, value: Value, cut: ArraySlice) -> SideValues:
     tensor = scene.trace.values[value.id]
     if not cut.dimensions:
         number = run_in_thread(lambda: float(tensor))
-        return Shown(words=f"<b>{markup.digits(number)}</b>")
-    key = (*scene.run_key, value.id, cut.picture, cut.at)
+        return SideValues(words=f"<b>{markup.digits(number)}</b>")
+    key = (*scene.run_key, value.id, cut.picture, cut.positions)
     grid = cached(
         "grid",
         scene.term,
         *key,
         make=lambda: run_in_thread(lambda: slice_picker.grid(tensor, cut)),
     )
-    return Shown(
+    return SideValues(
         grid,
         _end(scene, cut.rows),
         _end(scene, cut.columns),

@@ -15,7 +15,7 @@ from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import cached
 from ncd.circuit.circuit import Cell, Circuit, Value
-from ncd.circuit.costs import COUNTED, OpCost, remarks
+from ncd.circuit.costs import COUNTING_RULES, OpCost, remarks
 from ncd.explain.shape_tracker import TrackedCall, as_json
 from ncd.language.axes import Array
 from ncd.language.number_formats import Formats
@@ -83,11 +83,11 @@ def _arrays(values: tuple[Value, ...]) -> list[Array]:
 
 HEAD = ("Op", "Parameters", "FLOPs", "Bytes made", "Time")
 NUMBERS = (1, 2, 3, 4)
-MOST = 24  # the greatest number of ops in the chart; the costliest are shown
+MAX_CHART_OPS = 24  # the greatest number of ops in the chart; the costliest are shown
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredCost:
     """The median seconds of each op, the number of runs, and the peak memory in bytes."""
 
     seconds: dict[str, float]
@@ -108,9 +108,9 @@ def show_cost_table(scene: Scene) -> None:
 COST_TABLE = Panel("Cost", show_cost_table, needs_run=False)
 
 
-def chart(scene: Scene, found: Measured | None) -> go.Figure:
+def chart(scene: Scene, found: MeasuredCost | None) -> go.Figure:
     """Returns a chart of each op's share of the FLOPs and, once measured, of the time."""
-    ops = sorted(scene.cost.ops, key=lambda op: -op.flops)[:MOST]
+    ops = sorted(scene.cost.ops, key=lambda op: -op.flops)[:MAX_CHART_OPS]
     flops = {"FLOPs": [op.flops / (scene.cost.flops or 1) for op in ops]}
     whole = sum(found.seconds.values()) if found else 0
     times = (
@@ -119,14 +119,14 @@ def chart(scene: Scene, found: Measured | None) -> go.Figure:
     return charts.bars("Share of each op", [op.label for op in ops], flops | times)
 
 
-def measure(scene: Scene) -> Measured:
+def measure(scene: Scene) -> MeasuredCost:
     """Times every op, and measures the memory of a forward and backward run."""
     seconds, runs = op_seconds(scene.module, scene.inputs, device=scene.device)
     # a new module, since a backward pass leaves gradients on the weights
     own = ncd.compile(scene.term, scene.seed, scene.device, formats=scene.formats)
     given = scene.inputs
     peak = measured_peak(own, tuple(map(_asking, given)))
-    return Measured(seconds, runs, peak)
+    return MeasuredCost(seconds, runs, peak)
 
 
 def _asking(x: torch.Tensor) -> torch.Tensor:
@@ -134,7 +134,7 @@ def _asking(x: torch.Tensor) -> torch.Tensor:
     return x.detach().requires_grad_(x.is_floating_point())
 
 
-def cost_html(scene: Scene, found: Measured | None) -> str:
+def cost_html(scene: Scene, found: MeasuredCost | None) -> str:
     """Returns the table, with a description of the method below it."""
     cost, cells = scene.cost, {cell.id: cell for cell in scene.circuit.cells}
     seconds = found.seconds if found else {}
@@ -166,7 +166,7 @@ def _formats(scene: Scene) -> str:
         "apart from float32",
         scene.term,
         *scene.run_key,
-        make=lambda: scene.run_in_pool(lambda: _off(scene)),
+        make=lambda: scene.run_in_pool(lambda: _float32_difference(scene)),
     )
     share = f" ({100 * off / largest:.2g} % of the largest)" if largest else ""
     return (
@@ -183,7 +183,7 @@ def _sizes(what: str, name: str, now: int, plain: int) -> str:
     )
 
 
-def _off(scene: Scene) -> tuple[float, float]:
+def _float32_difference(scene: Scene) -> tuple[float, float]:
     """Returns the largest difference of an output from float32's, and the largest number there."""
     plain = replace(scene, formats=Formats(cached=scene.formats.cached))
     pairs = zip(scene.trace.outputs, plain.trace.outputs, strict=True)
@@ -206,15 +206,15 @@ def _time(seconds: float | None) -> str:
     return "–" if seconds is None else markup.amount(seconds, "s")
 
 
-def _notes(scene: Scene, found: Measured | None) -> str:
+def _notes(scene: Scene, found: MeasuredCost | None) -> str:
     said = "".join(f"<p>{markup.text(one)}</p>" for one in remarks(scene.circuit, scene.cost))
     if not found:
-        return f'{said}<p class="muted">It was not run, so no time is known. {COUNTED}</p>'
+        return f'{said}<p class="muted">It was not run, so no time is known. {COUNTING_RULES}</p>'
     stated = predicted_peak(scene.term, formats=scene.formats, device=scene.device)
     peak = found.peak
     return said + (
         f'<p class="muted">Times are medians of {markup.plural(found.runs, "run")} on '
-        f"{markup.text(scene.device)}, after one to warm up. {COUNTED}</p>"
+        f"{markup.text(scene.device)}, after one to warm up. {COUNTING_RULES}</p>"
         f'<p class="muted">At the peak, weights and inputs included: '
         f"{markup.amount(stated.forward, 'B')} counted and {markup.amount(peak.forward, 'B')} "
         f"measured forward; {markup.amount(stated.backward, 'B')} counted and "

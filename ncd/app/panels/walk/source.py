@@ -18,7 +18,7 @@ from ncd.language.axes import Type
 from ncd.language.terms import Id
 from ncd.site import markup, source_listing
 from ncd.site.markup import mathml
-from ncd.site.op_cards import inside, title
+from ncd.site.op_cards import block_op_ids, title
 from ncd.systems.tensors.array_indexing import arrays
 from ncd.write.torch_source.source_file import lines
 
@@ -42,7 +42,7 @@ class Part(NamedTuple):
     """A part of an equation: its LaTeX, and its op or block."""
 
     latex: str
-    of: Cell | Fence
+    target: Cell | Fence
 
 
 def paper_equation(latex: tuple[str, ...], source: str) -> Panel:
@@ -65,7 +65,7 @@ def equation_html(scene: Scene, latex: tuple[str, ...], source: str) -> str:
     parts: list[Part] = []
     lines = "".join(_line(line, scene, parts) for line in latex)
     order = {cell.id: n for n, cell in enumerate(scene.circuit.cells)}
-    parts.sort(key=lambda part: min(order[id] for id in _ops(part.of, scene.circuit)))
+    parts.sort(key=lambda part: min(order[id] for id in _ops(part.target, scene.circuit)))
     rows = (_row(part, scene) for part in parts)
     head = ("Part", "On the axes of the diagram", "In words")
     told = f'<p class="muted">{markup.text(source)}</p>'
@@ -80,7 +80,7 @@ def _line(latex: str, scene: Scene, parts: list[Part]) -> str:
         return rf"\text{{@{len(parts) - 1}}}"
 
     whole = mathml(PART.sub(keep, latex), block=True)
-    return PLACE.sub(lambda found: _coloured(parts[int(found[1])], scene), whole)
+    return PLACE.sub(lambda found: _part_mathml(parts[int(found[1])], scene), whole)
 
 
 def _part(circuit: Circuit, name: str) -> Cell | Fence:
@@ -94,26 +94,26 @@ def _part(circuit: Circuit, name: str) -> Cell | Fence:
     raise LookupError(f"the equation has a part {name!r}, but the term has none")
 
 
-def _coloured(part: Part, scene: Scene) -> str:
+def _part_mathml(part: Part, scene: Scene) -> str:
     """Returns a part as MathML on the background colour of its op in the diagram.
 
     It reacts to the pointer; its row in the table also to the keyboard, as a formula cannot
     contain buttons.
     """
     inner = mathml(part.latex).partition(">")[2].rpartition("</math>")[0]
-    colour = markup.colour(_role(part.of, scene.circuit), scene.dark)
+    colour = markup.colour(_role(part.target, scene.circuit), scene.dark)
     return (
-        f'<mrow data-{_kind(part)}="{part.of.id}" data-select="{part.of.id}" '
+        f'<mrow data-{_kind(part)}="{part.target.id}" data-select="{part.target.id}" '
         f'style="background:{colour}">{inner}</mrow>'
     )
 
 
 def _kind(part: Part) -> str:
-    return "node" if isinstance(part.of, Cell) else "fence"
+    return "node" if isinstance(part.target, Cell) else "fence"
 
 
 def _ops(part: Cell | Fence, circuit: Circuit) -> frozenset[str]:
-    return frozenset({part.id}) if isinstance(part, Cell) else inside(circuit, part)
+    return frozenset({part.id}) if isinstance(part, Cell) else block_op_ids(circuit, part)
 
 
 def _role(part: Cell | Fence, circuit: Circuit) -> str:
@@ -125,14 +125,14 @@ def _role(part: Cell | Fence, circuit: Circuit) -> str:
 
 
 def _row(part: Part, scene: Scene) -> str:
-    cell = part.of
+    cell = part.target
     if isinstance(cell, Cell):
         formula, words = mathml(cell.op.latex(cell.site)), cell.op.description(cell.site)
     else:
         formula, words = "", title(cell)
     return (
         f'<tr data-{_kind(part)}="{cell.id}" data-select="{cell.id}" tabindex="0">'
-        f"<td><math>{_coloured(part, scene)}</math></td><td>{formula}</td>"
+        f"<td><math>{_part_mathml(part, scene)}</math></td><td>{formula}</td>"
         f"<td>{markup.text(words)}</td></tr>"
     )
 

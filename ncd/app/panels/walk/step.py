@@ -31,7 +31,7 @@ from ncd.write.torch_source.source_file import lines
 # --- The forward pass step by step: the op, its lines of source, and its results
 
 ARRAYS, LINES = 3, 6  # the greatest numbers of arrays and of lines that are shown for an op
-LAST = " This is done at every position of the scan; these are the last numbers."
+SCAN_NOTE = " This is done at every position of the scan; these are the last numbers."
 
 
 class ForwardStepWriter:
@@ -53,7 +53,7 @@ class ForwardStepWriter:
         """Returns the op's description, its lines of source, and its results."""
         unit = stop.unit
         copies = isinstance(unit, Cell) and unit.op.role == "copy" and len(stop.arrays) > 1
-        made = self._all_alike(stop) if copies else self._made(stop)
+        made = self._all_alike(stop) if copies else self._outputs_html(stop)
         head = self._op(unit) if isinstance(unit, Cell) else self._end(unit)
         inputs = unit.inputs if isinstance(unit, Cell) else ()
         known = [value for value in inputs if value.id in self.values]
@@ -74,10 +74,10 @@ class ForwardStepWriter:
     def _op(self, cell: Cell) -> str:
         where = " · ".join(filter(None, [self.side.get(cell.id, ""), ".".join(cell.module_path)]))
         path = f" <span class='muted'>{markup.text(where)}</span>" if where else ""
-        ids = " ".join(f"{self._named(value)}" for value in cell.inputs)
+        ids = " ".join(f"{self._array_label(value)}" for value in cell.inputs)
         takes = f'<p class="takes"><span class="muted">takes</span> {ids}</p>' if ids else ""
         why = f'<p class="why">{markup.text(op_purpose(cell))}</p>'
-        again = LAST if cell.id in self.scanned else ""
+        again = SCAN_NOTE if cell.id in self.scanned else ""
         code = source_listing.excerpt(
             self.source, self.circuit, self.scene.dark, frozenset({cell.id}), LINES
         )
@@ -87,14 +87,14 @@ class ForwardStepWriter:
             f"<p>{_sentence(cell.description)}{again}</p>{why}{takes}{code}"
         )
 
-    def _named(self, value: Value) -> str:
+    def _array_label(self, value: Value) -> str:
         name = markup.text(self.names.get(value.id, ""))
         return (
             f'<span class="array" data-array="{value.id}">{name} '
             f"<span class='muted'>{markup.array(value.array)}</span></span>"
         )
 
-    def _made(self, stop: Stop) -> str:
+    def _outputs_html(self, stop: Stop) -> str:
         if not stop.arrays:
             return '<p class="muted">Nothing: what it takes goes no further.</p>'
         more = len(stop.arrays) - ARRAYS
@@ -196,7 +196,7 @@ def _run(at: int, count: int) -> range:
     return range(start, min(count, start + SENT))
 
 
-def _sent(ids: list[tuple[str, ...]], at: int, run: range, html: list[str]) -> dict[str, Any]:
+def _step_group(ids: list[tuple[str, ...]], at: int, run: range, html: list[str]) -> dict[str, Any]:
     """Returns the group of steps, or a small part of it with this one if they are large."""
     start = run.start
     if sum(map(len, html)) > LIGHT:
@@ -216,7 +216,7 @@ def _forward(scene: Scene, at: int) -> dict[str, Any]:
 
     key = (*scene.run_key, scene.dark, run.start)
     html = cached("steps", scene.term, *key, make=lambda: run_in_thread(told))
-    return _sent([stop.ids for stop in every], at, run, html)
+    return _step_group([stop.ids for stop in every], at, run, html)
 
 
 def _backward(scene: Scene, at: int) -> dict[str, Any]:
@@ -240,7 +240,7 @@ def _backward(scene: Scene, at: int) -> dict[str, Any]:
     drawn = drawn_ids(scene.circuit)
     there = {id: stop.ids for stop in stops(scene.circuit) for id in stop.ids}
     lit = [there.get(step.light) or there[drawn.get(step.cell, step.cell)] for step in every]
-    return _sent(lit, at, run, html)
+    return _step_group(lit, at, run, html)
 
 
 def _nowhere(why: str) -> dict[str, Any]:

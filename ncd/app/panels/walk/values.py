@@ -11,7 +11,6 @@ import torch
 
 from ncd.app.figure import op_card, picked_cell
 from ncd.app.parts import charts, heatmap, map_component, slice_picker
-from ncd.app.parts.heatmap import ColourRange
 from ncd.app.parts.map_component import AxisLabels, Heatmap
 from ncd.app.parts.slice_picker import ArraySlice, Dimension
 from ncd.app.runtime.scheduler import run_in_thread
@@ -19,13 +18,14 @@ from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene, numbers_origin, with_tooltip
 from ncd.app.state.cache import cached
 from ncd.circuit.circuit import Cell, Circuit, Loop, Value, array_names
+from ncd.explain.colour_scale import ColourRange
 from ncd.language.axes import Array
 from ncd.site import markup
 
 # --- Statistics of an array: mean, spread, extremes and histogram
 
 BINS = 40
-MASKED = "−∞: a softmax makes it a weight of exactly 0"
+MASKED_TOOLTIP = "−∞: a softmax makes it a weight of exactly 0"
 SPREAD = "standard deviation: how far from the mean the numbers lie, as a root of the mean square"
 
 
@@ -40,10 +40,10 @@ class ArrayStatistics:
     deviation: float
     smallest: float
     largest: float
-    masked: int
+    masked_count: int
     bins: tuple[int, ...]
     different: int = 0
-    undefined: int = 0
+    undefined_count: int = 0
 
 
 def statistics(tensor: torch.Tensor) -> ArrayStatistics:
@@ -53,7 +53,7 @@ def statistics(tensor: torch.Tensor) -> ArrayStatistics:
     masked = int((numbers == -torch.inf).sum())
     undefined = len(numbers) - len(finite) - masked
     if not len(finite):
-        return ArrayStatistics(0, 0, 0, 0, masked, (), undefined=undefined)
+        return ArrayStatistics(0, 0, 0, 0, masked, (), undefined_count=undefined)
     low, high = float(finite.min()), float(finite.max())
     bins = np.histogram(finite.cpu().numpy(), BINS, (low, high) if low < high else None)[0]
     return ArrayStatistics(
@@ -73,17 +73,17 @@ def statistics_html(array: Array, found: ArrayStatistics) -> str:
     facts = {
         "Shape": " × ".join(map(str, array.shape)) or "a number",
         "Numbers": f"{array.numel:,}",
-        **(_whole(array, found) if array.below else _real(found)),
+        **(_integer_facts(array, found) if array.below else _real(found)),
     }
-    if found.masked:
-        facts[with_tooltip("Masked", MASKED)] = f"{found.masked:,}"
-    if found.undefined:
-        facts["Infinite or no number"] = f"{found.undefined:,}"
+    if found.masked_count:
+        facts[with_tooltip("Masked", MASKED_TOOLTIP)] = f"{found.masked_count:,}"
+    if found.undefined_count:
+        facts["Infinite or no number"] = f"{found.undefined_count:,}"
     listed = "".join(f"<div><dt>{k}</dt><dd>{markup.text(v)}</dd></div>" for k, v in facts.items())
     return f'<div class="told"><dl class="stats">{listed}</dl></div>'
 
 
-def _whole(array: Array, found: ArrayStatistics) -> dict[str, str]:
+def _integer_facts(array: Array, found: ArrayStatistics) -> dict[str, str]:
     assert array.below is not None
     return {
         "Whole numbers below": f"{array.below.name} = {array.below.numel:,}",
@@ -123,7 +123,7 @@ def render_histogram(found: ArrayStatistics, key: str) -> None:
 def show_values(scene: Scene) -> None:
     """Shows the selected array or op; without a selection, the output."""
     if not op_card.render(scene):
-        chosen = scene.selected
+        chosen = scene.selected_id
         _array(scene, chosen if chosen.startswith("v") else scene.circuit.outputs[0].id)
 
 
@@ -143,7 +143,7 @@ def _array(scene: Scene, id: str) -> None:
         *key,
         make=lambda: run_in_thread(lambda: statistics(tensor)),
     )
-    cut = slice_picker.chosen(value.array)
+    cut = slice_picker.chosen_slice(value.array)
     if not cut.dimensions:
         map_component.render("values", head=_card(scene, value, found))
         return
@@ -186,7 +186,7 @@ def _focus(
     names = array_names(scene.circuit).get(value.id, "")
     by = " by ".join(dimension.words for dimension in (rows, columns) if dimension)
     numbers = heatmap.pool(grid, heatmap.LARGE)
-    one = picked_cell.chosen(picked_cell.NUMBER, *grid.shape)
+    one = picked_cell.selected_cell(picked_cell.NUMBER, *grid.shape)
     focus = Heatmap(
         f"{value.id} {cut.picture} {grid.shape}",
         f"{names or 'Numbers'} as a map, {by}".strip(),
@@ -206,11 +206,11 @@ def _focus(
 
 def _arithmetic(scene: Scene, value: Value, cut: ArraySlice, focus: Heatmap) -> str:
     """Returns the computation of the selected cell, if there is one."""
-    one = picked_cell.chosen(picked_cell.NUMBER, *focus.pooled.shape)
+    one = picked_cell.selected_cell(picked_cell.NUMBER, *focus.pooled.shape)
     if one is None:
         return ""
-    index = [max(0, at) for at in cut.at]
-    for dimension, at in zip(cut.shown, one[-len(cut.shown) :], strict=True):
+    index = [max(0, at) for at in cut.positions]
+    for dimension, at in zip(cut.picture_dims, one[-len(cut.picture_dims) :], strict=True):
         index[dimension] = at
     covers = picked_cell.pooled_note(focus.pooled, one)
     return picked_cell.number_html(scene, value.id, index, covers)
@@ -244,15 +244,15 @@ def _neighbours(scene: Scene, id: str) -> tuple[str, str]:
     maker = next((u for u in units if any(v.id == id for v in u.outputs)), None)
     takers = [u for u in units if any(v.id == id for v in u.inputs)]
     if maker is not None:
-        where = f"made by {_named(maker)}"
+        where = f"made by {_unit_link(maker)}"
     elif any(v.id == id for v in scene.circuit.inputs):
         where = "what goes in"
     else:
         where = "one position of what goes into the scan"
-    return where, ", ".join(map(_named, takers))
+    return where, ", ".join(map(_unit_link, takers))
 
 
-def _named(unit: Cell | Loop) -> str:
+def _unit_link(unit: Cell | Loop) -> str:
     label = unit.op.display_name if isinstance(unit, Cell) else f"Scan along {unit.axis}"
     return _link(unit.id, label)
 

@@ -16,7 +16,7 @@ from ncd.app.panels.attention.attention_maps import ATTENTION_MAPS
 from ncd.app.panels.attention.expert_routing import EXPERT_ROUTING
 from ncd.app.panels.attention.kv_cache import KV_CACHE
 from ncd.app.panels.attention.picture_attention import IMAGE_PATCHES, Windows
-from ncd.app.panels.attention.position_panels import POSITIONS, ROTARY, permuted
+from ncd.app.panels.attention.position_panels import POSITIONS, ROTARY, compare_permuted
 from ncd.app.panels.attention.torch_layer import MERGED_HEADS, head_owners, orders, permutation
 from ncd.app.parts import heatmap
 from ncd.site import markup
@@ -29,25 +29,30 @@ from tests.app.panels.views import bars, inside, scene, shown, tags, text
 @pytest.mark.parametrize("name", ["decoder-only-block", "decoder-block", "encoder-decoder"])
 def test_a_step_keeps_the_keys_and_values_of_the_steps_before(name: str) -> None:
     here = scene(name, n=1, t=4, h=2, k=4)
-    found = kv_cache.written(here, dict(here.settings))
-    assert len(found.steps) == 4 and all(step.apart < 1e-4 for step in found.steps)
+    found = kv_cache.run_decoding(here, dict(here.settings))
+    assert len(found.steps) == 4 and all(step.difference < 1e-4 for step in found.steps)
     row = 2 * 2 * 4 * 4  # keys and values of 2 heads with 4 features, at 4 bytes
     encoder = row * here.settings.get("s", 0)
-    assert [step.kept for step in found.steps] == [0, *(row * i + encoder for i in (1, 2, 3))]
+    assert [step.cache_bytes for step in found.steps] == [
+        0,
+        *(row * i + encoder for i in (1, 2, 3)),
+    ]
     for i, step in enumerate(found.steps):
         sizes = {**here.settings, "t": i + 1}
         whole = ncd.cost(here.entry.build(**{**sizes, "cache": 0})).flops
-        assert (step.again == whole and step.flops < step.again) or i == 0
+        assert (step.uncached_flops == whole and step.flops < step.uncached_flops) or i == 0
     told = shown(KV_CACHE, here)
-    assert [row[1] for row in told.rows[1:]] == [markup.amount(s.kept, "B") for s in found.steps]
+    assert [row[1] for row in told.rows[1:]] == [
+        markup.amount(s.cache_bytes, "B") for s in found.steps
+    ]
     assert [row[2] for row in told.rows[1:]] == [
         markup.amount(s.flops, "FLOP") for s in found.steps
     ]
-    most = found.steps[-1].again
-    lengths = [n / most for s in found.steps for n in (s.flops, s.again)]
+    most = found.steps[-1].uncached_flops
+    lengths = [n / most for s in found.steps for n in (s.flops, s.uncached_flops)]
     assert bars(told.html) == pytest.approx(lengths, abs=0.01)
     total = markup.amount(sum(s.flops for s in found.steps), "FLOP")
-    again = markup.amount(sum(s.again for s in found.steps), "FLOP")
+    again = markup.amount(sum(s.uncached_flops for s in found.steps), "FLOP")
     assert f"4 positions, written one by one: {total} with the cache, {again} if all" in told.text
     assert ("cross-attention makes the keys and values of the" in told.text) == (encoder > 0)
     assert ("and the encoder" in told.text) == (name == "encoder-decoder")
@@ -66,7 +71,7 @@ def test_of_a_long_text_the_first_positions_are_written() -> None:
 def test_a_merged_map_may_be_read_in_two_orders(outside: int) -> None:
     here = scene("merged-qkv", h=2, k=3, outside=outside)
     found = orders(here)
-    assert found.same > 1e-3 and found.permuted < 1e-5
+    assert found.plain_difference > 1e-3 and found.permuted_difference < 1e-5
     told = shown(MERGED_HEADS, here)
     cells = [own["title"] for own in tags(told.html, "span") if "title" in own]
     for cells_, order in ((cells[:18], 1), (cells[18:36], 0)):
@@ -96,9 +101,9 @@ def test_a_merged_map_may_be_read_in_two_orders(outside: int) -> None:
 
 def test_without_positions_the_order_is_not_seen() -> None:
     here = scene("positional-embedding", t=13)
-    found = permuted(here)
+    found = compare_permuted(here)
     assert sorted(found.order) == list(range(13)) and list(found.order) != list(range(13))
-    assert found.apart[0] < 1e-5 < 1e-3 < min(found.apart[1:])
+    assert found.differences[0] < 1e-5 < 1e-3 < min(found.differences[1:])
     told = shown(POSITIONS, here)
     verdicts = [row[2] for row in told.rows[1:]]
     assert verdicts == ["the same, up to rounding", *["other numbers"] * (len(verdicts) - 1)]
@@ -200,7 +205,7 @@ def test_a_patch_gives_its_weights_to_patches_of_the_other_picture() -> None:
     assert f"Patch 1, {wide - 1} of {high} × {wide}." in words
     assert f"on the {rows} × {columns} patches sum to 1; all alike, each would be" in words
     assert markup.digits(1 / (rows * columns)) in words
-    assert ("Hatched" in words) == bool(asks.dropped or answers.dropped)
+    assert ("Hatched" in words) == bool(asks.uncovered_count or answers.uncovered_count)
     heads = values.shape[0]
     assert str(data["side"]).count("<img") == (heads if heads > 1 else 0)
     middle = sent(here)
@@ -212,8 +217,8 @@ def test_weights_are_laid_over_the_grey_of_a_picture() -> None:
     weights = np.float32([[0.0, 1.0], [0.5, np.nan]])
     colours: list[np.ndarray] = []
     with patch.object(heatmap, "image_url", lambda pixels: colours.append(pixels) or ""):
-        picture_attention._laid(picture, weights, 512)
-        picture_attention._laid(picture, np.full((2, 2), 3.0, np.float32), 512)
+        picture_attention._overlay_url(picture, weights, 512)
+        picture_attention._overlay_url(picture, np.full((2, 2), 3.0, np.float32), 512)
         picture_attention._address(np.zeros((5, 7, 3), np.float32), np.zeros((5, 7), bool), 3)
     (image, alike, small) = colours
     table = np.frombuffer(heatmap.palette(heatmap.POSITIVE), np.uint8).reshape(256, 3)

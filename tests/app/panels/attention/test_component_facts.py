@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 
 from ncd.app.panels.attention.kv_cache import SharingScheme, cache_size, cache_ways, divisors
-from ncd.app.panels.attention.position_panels import ROTATING_PAIRS, _pick, shifted, turned
+from ncd.app.panels.attention.position_panels import (
+    ROTATING_PAIRS,
+    _pick,
+    compare_shifted,
+    rotated_queries_and_keys,
+)
 from ncd.app.state import knobs
 from ncd.site import markup
 from tests.app.panels.views import bars, scene, shown
@@ -52,7 +57,7 @@ def test_a_way_of_its_own_stands_below_the_shared_ones() -> None:
     here = scene("latent-attention")
     ways, h, k = cache_ways(here, ("h",), "latent"), here.settings["h"], here.settings["k"]
     assert ways[0] == SharingScheme(f"multi-head: {h}", 2 * h * k, h)
-    assert [way.here for way in ways] == [False] * (len(ways) - 1) + [True]
+    assert [way.is_current for way in ways] == [False] * (len(ways) - 1) + [True]
     assert "shared" not in shown(cache_size(("h",), "latent"), here).sliders
 
 
@@ -78,10 +83,10 @@ def test_of_many_divisors_those_of_halves_are_shown(
 
 def test_scores_stay_where_the_whole_sequence_is_moved() -> None:
     here = scene("rotary", t=9, s=5)
-    found = shifted(here)
+    found = compare_shifted(here)
     assert found.queries > 0.1 and found.scores < 1e-4 and found.outputs < 1e-4
     told = shown(ROTATING_PAIRS, here, query_at=8, key_at=2)
-    queries, keys = turned(here)
+    queries, keys = rotated_queries_and_keys(here)
     scores = queries[:, 0] @ keys[:, 0].T / math.sqrt(queries.shape[-1])
     assert told.map is not None
     assert np.allclose(told.map.pooled.maps, scores.numpy())
@@ -96,7 +101,7 @@ def test_scores_stay_where_the_whole_sequence_is_moved() -> None:
     assert "begins at position 0, and at position 5." in told.text
     unmoved = scene("rotary", t=9, s=0)
     assert "begins at position 0, and at position 100." in shown(ROTATING_PAIRS, unmoved).text
-    assert shifted(unmoved).queries > 0.1
+    assert compare_shifted(unmoved).queries > 0.1
 
 
 @pytest.mark.parametrize(("value", "put"), [("0", 0), ("99999999", 99_999_999), ("9" * 9, None)])

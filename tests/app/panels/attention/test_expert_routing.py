@@ -23,7 +23,7 @@ def test_every_layer_with_experts_has_a_choice(name: str) -> None:
     for choice in found:
         places = run.values[choice.experts.id].numpy()
         weights = run.values[choice.weights.id].detach().numpy()
-        table = expert_routing.routed(places, weights, choice.axis.numel)
+        table = expert_routing.routing_table(places, weights, choice.axis.numel)
         assert ((table > 0).sum(1) == 2).all()
         assert np.allclose(table.sum(1), weights.sum(1))
         if name == "mixtral":

@@ -6,7 +6,7 @@ import pytest
 
 import ncd
 from ncd.app.panels.attention import attention_maps, torch_layer
-from ncd.app.panels.attention.position_panels import ROUNDING, permuted
+from ncd.app.panels.attention.position_panels import ROUNDING, compare_permuted
 from ncd.app.scene.scene import Scene
 from ncd.circuit.elaborate import elaborate
 from tests.app.page.test_pages import fine, page
@@ -53,7 +53,7 @@ def scene(name: str, **knobs: int) -> Scene:
 
     entry = ncd.catalogue[name]
     settings = entry.settings(knobs)
-    looks = {"dark": False, "labels": "names", "selected": ""}
+    looks = {"dark": False, "labels": "names", "selected_id": ""}
     return Scene(entry, settings, 0, "cpu", Feed(), term=entry.build(**settings), **looks)
 
 
@@ -67,7 +67,7 @@ def scene(name: str, **knobs: int) -> Scene:
 def test_torch_shows_the_same_numbers(name: str, knobs: dict[str, int]) -> None:
     known = {knob.name for knob in ncd.catalogue[name].knobs}
     own = {key: value for key, value in knobs.items() if key in known}
-    found = torch_layer.compared(scene(name, **own))
+    found = torch_layer.compare_layers(scene(name, **own))
     assert found.outputs < 1e-5
     assert found.gradients < 1e-3  # sums over all positions, in 32 bits
     count = sum(p.numel() for p in ncd.compile(ncd.catalogue[name].build(**own)).parameters())
@@ -79,8 +79,8 @@ def test_torch_shows_the_same_numbers(name: str, knobs: dict[str, int]) -> None:
 
 
 def test_only_attention_without_positions_is_the_same_for_another_order() -> None:
-    found = permuted(scene("positional-embedding"))
-    same = [apart < ROUNDING for apart in found.apart]
+    found = compare_permuted(scene("positional-embedding"))
+    same = [apart < ROUNDING for apart in found.differences]
     assert same == [True, False, False, False]
     assert sorted(found.order) == list(range(24))
 

@@ -27,14 +27,14 @@ def test_patches_of_a_window_are_numbered_in_it_row_by_row(
     cut = cut.reshape(many**2, window**2)
     for row in range(side):
         for column in range(side):
-            n, own = found.numbered(row, column)
+            n, own = found.window_position(row, column)
             assert cut[n, own] == row * side + column
     for place in range(side):
-        together = found.around(place)
+        together = found.window_range(place)
         assert place in together
         assert len(together) <= window
         for other in range(side):
-            same = found.numbered(0, place)[0] == found.numbered(0, other)[0]
+            same = found.window_position(0, place)[0] == found.window_position(0, other)[0]
             assert (other in together) == (same and (place < shift) == (other < shift))
 
 
@@ -62,7 +62,7 @@ def test_a_pixel_has_the_mean_of_the_windows_that_hold_it(
             assert (
                 np.isnan(spread[y, x]) if not own else spread[y, x] == pytest.approx(np.mean(own))
             )
-    assert found.dropped == lost
+    assert found.uncovered_count == lost
 
 
 # --- pairs that turn ------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ def test_a_patch_reads_the_patches_of_its_window(
     at = (1, 2)
     told = shown(WINDOWS, here, picture_layer=layer, asking_patch="1.2")
     read = window_weights(here, softmaxes[layer], found, at, 0)
-    many = len(found.around(1)) * len(found.around(2))
+    many = len(found.window_range(1)) * len(found.window_range(2))
     assert int(np.isfinite(read).sum()) == many
     assert f"Patch 1, 2 reads {many} of {side**2} patches" in told.text
     pairs = side**4 if window == side else side**2 * window**2

@@ -11,7 +11,7 @@ from ncd.app.parts import input_feed
 from ncd.app.parts import input_feed as inputs
 from ncd.app.parts import input_feed as typed
 from ncd.app.scene.scene import Scene
-from ncd.systems.inputs.text_inputs import FILLED, SymbolInput, doubt, parse
+from ncd.systems.inputs.text_inputs import BLANK_SYMBOL, SymbolInput, doubt, parse
 from ncd.systems.training.sequence_data import SEQUENCES
 from tests.app.page.test_pages import fine, page
 
@@ -55,15 +55,15 @@ def test_the_field_takes_any_example_and_gives_it_back(name: str) -> None:
 
 def test_a_shorter_sequence_is_read_where_nothing_behind_it_counts() -> None:
     read = parse("induction", 24, 16, 0, text="abcab")
-    assert (read.length, len(read.numbers), read.wrong) == (5, 24, "")
-    assert read.words == (*"abcab", *[FILLED] * 19)
+    assert (read.length, len(read.numbers), read.error_text) == (5, 24, "")
+    assert read.words == (*"abcab", *[BLANK_SYMBOL] * 19)
     longer, short = scene("induction", "abcabdddd"), scene("induction", "abcab")
     one, two = (sequence_reading.head_look(*each, frozenset()) for each in (longer, short))
     assert two.answers == (-100, -100, -100, 1, 2)
     assert len(two.scores) == 5 and next(iter(two.maps.values())).shape == (5, 5)
     assert (one.scores[:5] - two.scores).abs().max() < 1e-6
-    assert "not" not in parse("reversal", 12, 12, 0, text="abc").wrong
-    assert parse("reversal", 12, 12, 0, text="abc").wrong.endswith("and these are 3.")
+    assert "not" not in parse("reversal", 12, 12, 0, text="abc").error_text
+    assert parse("reversal", 12, 12, 0, text="abc").error_text.endswith("and these are 3.")
 
 
 @pytest.mark.parametrize("text", ["<script>", "abx", "ab" * 40, "é" * 12, "0", "a" * 500])
@@ -73,9 +73,9 @@ def test_what_cannot_be_read_is_said_and_an_example_stands_there(name: str, text
     t, v = knobs["t"], knobs["v"]
     read, example = parse(name, t, v, 0, text=text), parse(name, t, v, 0)
     if set(text) <= set(read.symbols) and len(text) <= t:
-        assert not read.wrong and read.numbers[0] == read.symbols.index(text[0])
+        assert not read.error_text and read.numbers[0] == read.symbols.index(text[0])
     else:
-        assert read.wrong and read.numbers == example.numbers
+        assert read.error_text and read.numbers == example.numbers
 
 
 def test_the_page_says_what_is_wrong() -> None:
@@ -120,8 +120,8 @@ def test_heads_that_are_off_change_the_answers_and_are_shown_as_off() -> None:
     assert not whole.scores.equal(less.scores)
     assert whole.maps[every[0]].tolist() == less.maps[every[0]].tolist()  # it still looks
     assert whole.maps[every[1]].tolist() != less.maps[every[1]].tolist()
-    able = sequence_reading.measure_skill(here, less.off)
-    asked = sequence_reading.Asked(every[0], 1, shown=True, guess=None)
+    able = sequence_reading.measure_skill(here, less.disabled_heads)
+    asked = sequence_reading.HeadQuestion(every[0], 1, is_revealed=True, guess=None)
     html = sequence_reading._heads(less, asked, able)
     assert html.count('aria-checked="false"') == 1 and html.count('aria-checked="true"') == 1
     told = sequence_reading._score_status(less, able)
@@ -138,7 +138,7 @@ def test_the_maps_are_hidden_until_a_guess_is_made() -> None:
     )
     (head,) = look.heads
     before, after = (
-        sequence_reading.Asked(head, 4, shown, guess) for shown, guess in ((0, None), (1, 7))
+        sequence_reading.HeadQuestion(head, 4, shown, guess) for shown, guess in ((0, None), (1, 7))
     )
     hidden, seen = (sequence_reading._map(look, asked).data for asked in (before, after))
     assert "cells" not in hidden and "cells" in seen
@@ -146,7 +146,7 @@ def test_the_maps_are_hidden_until_a_guess_is_made() -> None:
     assert "Where will row 4 look?" in sequence_reading._question(look, before)
     best = int(look.maps[head][4].argmax())
     assert ["guess", 4, 7] in seen["marks"] and ["looks", 4, best] in seen["marks"]
-    right = sequence_reading._question(look, sequence_reading.Asked(head, 4, True, best))
+    right = sequence_reading._question(look, sequence_reading.HeadQuestion(head, 4, True, best))
     assert "As you said" in right and "As you said" not in sequence_reading._question(look, after)
 
 
@@ -168,11 +168,13 @@ def test_the_next_question_is_about_another_row_with_an_answer() -> None:
     rows = (3, 4, 5, 9)
     seen, row = set(), 3
     for _ in range(8):
-        following = sequence_reading._next(rows, row)
+        following = sequence_reading._next_row(rows, row)
         assert following in rows and following != row
         seen.add(row := following)
     assert len(seen) > 1
-    assert sequence_reading._next(rows, 7) == sequence_reading._next(rows, rows[0])  # without one
+    assert sequence_reading._next_row(rows, 7) == sequence_reading._next_row(
+        rows, rows[0]
+    )  # without one
 
 
 # --- sentences that the grammar does not know -----------------------------------------------------

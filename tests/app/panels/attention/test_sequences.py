@@ -83,9 +83,9 @@ def test_heads_are_called_by_layer_and_by_number_where_there_are_several() -> No
 def test_a_head_finds_what_its_row_weighs_on_the_answers() -> None:
     several = look(Head("n1", 0), Head("n1", 1))
     assert [several.finds(head, 2) for head in several.heads] == [0.25, 0.5]
-    assert several.asked == (1, 2)
+    assert several.question_positions == (1, 2)
     silent = Look(LETTERS, torch.zeros(3, 3), (NOT_ASKED,) * 3, {}, torch.eye(3), frozenset())
-    assert silent.asked == (0, 1, 2)
+    assert silent.question_positions == (0, 1, 2)
 
 
 def test_a_map_that_looks_back_alone_hides_what_comes_later() -> None:

@@ -52,9 +52,9 @@ def test_a_picture_keeps_its_colours_or_its_own_ends() -> None:
 def test_a_mask_counts_what_is_wrong_where_the_answer_is_known() -> None:
     found = torch.tensor([[[1, 1]], [[0, 1]], [[2, 2]]])
     masks = Masks(torch.zeros(3, 1, 2), found, torch.tensor([[[0, 1]], [[1, 1]]]), 0.5)
-    assert masks.own == 1
-    assert [masks.said(i) for i in range(3)] == ["what goes in", "0 wrong", "2 wrong"]
-    assert masks.wrong(0) is None
+    assert masks.visitor_count == 1
+    assert [masks.error_text(i) for i in range(3)] == ["what goes in", "0 wrong", "2 wrong"]
+    assert masks.wrong_pixels(0) is None
     here = scene("unet")
     for at, count in ((0, 2), (1, 3), (2, 3)):
         html = shown_masks(here, masks, at)
@@ -77,10 +77,12 @@ def shown_masks(here: object, masks: Masks, at: int) -> str:
 def test_masks_are_measured_on_pictures_that_nobody_has_seen() -> None:
     here = scene("unet", x=16)
     found = measure(here)
-    assert len(found.pictures) == len(found.found) in (1, 8) and found.own == 0
+    assert (
+        len(found.pictures) == len(found.predicted_classes) in (1, 8) and found.visitor_count == 0
+    )
     assert 0 <= found.iou <= 1
     own = replace(here, inputs_spec=InputSpec())
-    assert measure(own).own == 0
+    assert measure(own).visitor_count == 0
 
 
 @pytest.mark.parametrize("classes", [2, 4, 7])

@@ -13,11 +13,7 @@ from torch.nn import functional as F
 
 import ncd
 from ncd.app.panels.images import convolution_window, receptive_field
-from ncd.app.panels.images.convolution_window import (
-    CONVOLUTION_WINDOW,
-    WindowSizes,
-    window_planes,
-)
+from ncd.app.panels.images.convolution_window import CONVOLUTION_WINDOW, WindowSizes, window_planes
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.systems.inputs.run_inputs import opening_inputs

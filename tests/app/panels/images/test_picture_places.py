@@ -8,7 +8,7 @@ import pytest
 from ncd.app.panels.images import latent_plane
 from ncd.app.panels.images.feature_maps import tiled
 from ncd.app.panels.images.latent_plane import CELLS, REACH, SIDE, STEPS
-from ncd.app.parts.heatmap import CellGrid
+from ncd.explain.colour_scale import CellGrid
 
 # --- maps side by side ----------------------------------------------------------------------------
 

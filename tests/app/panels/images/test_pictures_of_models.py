@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from ncd.app.panels.images import latent_plane
-from ncd.app.panels.images.diffusion_steps import NOISE_STEPS, _usual, way
+from ncd.app.panels.images.diffusion_steps import NOISE_STEPS, _default_step_count, way
 from ncd.app.panels.images.latent_plane import LATENT_PLANE
 from ncd.site import markup
 from ncd.systems.training.tasks import divergence, signal_fraction
@@ -105,9 +105,9 @@ def test_each_step_takes_noise_away_as_the_paper_says() -> None:
     """Equation 7 of Ho et al. for the mean, whose own noise is none in the last step."""
     here = scene("diffusion-unet", T=10, **SMALL)
     found = way(here)
-    assert found.at == (9, 7, 4, 2, 0)
+    assert found.timesteps == (9, 7, 4, 2, 0)
     left = signal_fraction(10).double()
-    for n, step in enumerate(found.at):
+    for n, step in enumerate(found.timesteps):
         x, noise = found.noisy[n].double(), found.noise[n].double()
         own = here.module(found.noisy[n], torch.full((len(x),), step))
         assert torch.allclose(own, found.noise[n], atol=1e-5)
@@ -116,7 +116,7 @@ def test_each_step_takes_noise_away_as_the_paper_says() -> None:
         if now > 1e-4:  # below, rounding is larger than the picture
             assert torch.allclose(found.guess[n].double(), picture, atol=1e-3)
         picture = found.guess[n].double()
-        before = left[found.at[n + 1]] if step else torch.tensor(1.0)
+        before = left[found.timesteps[n + 1]] if step else torch.tensor(1.0)
         beta = 1 - now / before
         mean = (before.sqrt() * beta * picture + (1 - beta).sqrt() * (1 - before) * x) / (1 - now)
         spread = (beta * (1 - before) / (1 - now)).sqrt()
@@ -154,12 +154,12 @@ def test_the_way_to_a_picture_is_shown_at_a_step(steps: int, taken: int) -> None
 def test_of_many_steps_some_are_taken() -> None:
     here = scene("diffusion-unet", T=100, **SMALL)
     found = way(here)
-    assert (found.at[0], found.at[-1], len(found.at)) == (99, 0, 5)
-    assert np.ptp(np.diff(found.at)) <= 1
+    assert (found.timesteps[0], found.timesteps[-1], len(found.timesteps)) == (99, 0, 5)
+    assert np.ptp(np.diff(found.timesteps)) <= 1
     told = shown(NOISE_STEPS, here)
     assert "5 of the 100 steps are taken, evenly spaced." in told.text
     assert told.sliders["steps_taken"] == (0, 0, 5)  # noise remains noise
     learned = replace(here, loaded_weights=TrainedWeights(b"", "trained here"))
-    assert _usual(learned, 8) == 6
+    assert _default_step_count(learned, 8) == 6
     large = shown(NOISE_STEPS, scene("diffusion-unet", x=32, c=32, depth=3, n=2))
     assert "takes no step before it is trained" in large.text

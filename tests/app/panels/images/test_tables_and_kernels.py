@@ -106,8 +106,8 @@ def test_a_channel_has_its_own_kernel() -> None:
     assert captions == ["channel 3 before", "its 5 × 5 kernel", "channel 3 after"]
     assert [seen.shape[:2] for seen in images(told.html)] == [before.shape, (5, 5), after.shape]
     first, second = steps(here)
-    assert [(one.before, one.after) for one in first] == [(4, 4), (4, 16), (16, 4)]
-    assert [(one.before, one.after) for one in second] == [(4, 1), (1, 1), (1, 4)]
+    assert [(one.channels_in, one.channels_out) for one in first] == [(4, 4), (4, 16), (16, 4)]
+    assert [(one.channels_in, one.channels_out) for one in second] == [(4, 1), (1, 1), (1, 4)]
     assert [one.parameters for one in first] == [4 * 26, 4 * 16 + 16, 16 * 4 + 4]
     assert "5 × 5, each channel by itself" in told.text
     totals = [sum(one.parameters for one in block) for block in (first, second)]

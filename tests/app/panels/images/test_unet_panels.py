@@ -5,7 +5,7 @@ import torch
 
 import ncd
 from ncd.app.panels.images.classification import PICTURES, measure
-from ncd.app.panels.learning.mistakes import COLOURS, painted
+from ncd.app.panels.learning.mistakes import COLOURS, class_overlay
 from ncd.app.scene.scene import Scene
 from ncd.run.seeding import example_inputs
 from ncd.systems.inputs import picture_inputs
@@ -32,21 +32,25 @@ def test_masks_are_what_the_module_finds_in_pictures_that_it_does_not_learn_from
     here = scene(InputSpec())
     masks = measure(here)
     learned_from = data(task("unet"), here.settings, here.seed).inputs[:, 0]
-    assert masks.own == 0 and len(masks.pictures) == PICTURES
+    assert masks.visitor_count == 0 and len(masks.pictures) == PICTURES
     assert not (masks.pictures[:, None] == learned_from).flatten(2).all(2).any()
     for i, picture in enumerate(masks.pictures):
         scores = here.module(picture[None])
-        assert torch.equal(masks.found[i], scores.argmax(0))
-        wrong = int((masks.found[i] != masks.right[i]).sum())
-        assert masks.said(i) == f"{wrong:,} wrong"
+        assert torch.equal(masks.predicted_classes[i], scores.argmax(0))
+        wrong = int((masks.predicted_classes[i] != masks.true_classes[i]).sum())
+        assert masks.error_text(i) == f"{wrong:,} wrong"
 
 
 def test_a_picture_that_goes_in_comes_first_and_is_not_judged() -> None:
     here = scene(Pictured(pictures=(picture_inputs.sample("boat"),)))
     masks, without = measure(here), measure(scene(InputSpec()))
-    assert masks.own == 1 and masks.said(0) == "what goes in" and masks.wrong(0) is None
+    assert (
+        masks.visitor_count == 1
+        and masks.error_text(0) == "what goes in"
+        and masks.wrong_pixels(0) is None
+    )
     assert torch.equal(masks.pictures[0], here.inputs[0][0])
-    assert torch.equal(masks.found[0], here.module(here.inputs[0]).argmax(0))
+    assert torch.equal(masks.predicted_classes[0], here.module(here.inputs[0]).argmax(0))
     assert torch.equal(masks.pictures[1:], without.pictures) and masks.iou == without.iou
 
 
@@ -57,7 +61,7 @@ def test_a_large_network_is_shown_one_picture() -> None:
 def test_a_class_has_its_colour_and_a_wrong_pixel_is_struck_through() -> None:
     picture, classes = torch.zeros(2, 2), torch.tensor([[0, 1], [2, 1]])
     wrong = torch.tensor([[False, False], [False, True]])
-    pixels = painted(picture, classes, wrong, large=16)
+    pixels = class_overlay(picture, classes, wrong, large=16)
     assert pixels.shape == (16, 16, 3)
     assert (pixels[:8, :8] == 0).all()
     for rows, columns, colour in ((slice(8), slice(8, 16), 0), (slice(8, 16), slice(8), 1)):

@@ -16,8 +16,8 @@ from ncd.app.panels.language_models.gates import (
     GATES,
     TALL,
     curve,
+    gate_values,
     parts,
-    watched,
 )
 from ncd.app.panels.language_models.merged_weights import MERGED_WEIGHTS
 from ncd.app.state import knobs
@@ -75,7 +75,7 @@ def test_a_gate_near_0_counts_as_closed() -> None:
 @pytest.mark.parametrize("name", ["lstm", "gru"])
 def test_gates_are_between_0_and_1_and_the_state_is_what_the_network_gives(name: str) -> None:
     here = scene(name, t=5)
-    names, found = gates.WATCHED[name], watched(here)
+    names, found = gates.WATCHED_ARRAYS[name], gate_values(here)
     assert len(names) == len(found)
     output = next(iter(here.trace.outputs)).detach().numpy()
     for at, (title, numbers) in enumerate(zip(names, found, strict=True)):
@@ -96,11 +96,11 @@ def test_gates_are_between_0_and_1_and_the_state_is_what_the_network_gives(name:
 
 def test_an_update_is_a_product_of_two_thin_maps() -> None:
     here = scene("lora", m=20, d=7, r=2, a=4)
-    own, found = dict(here.module.named_parameters()), merged_weights.merged(here)
+    own, found = dict(here.module.named_parameters()), merged_weights.compare_merged(here)
     update = 2 * own["B.weight"] @ own["A.weight"]
     assert torch.allclose(found.update, update, atol=1e-6)
     assert torch.equal(found.map, own["W.weight"])
-    assert found.apart < 1e-5 and found.gradients < 1e-5
+    assert found.output_difference < 1e-5 and found.gradients < 1e-5
     assert found.flops > found.flops_merged > 0
     told = shown(MERGED_WEIGHTS, here)
     d, m = found.map.shape

@@ -43,7 +43,7 @@ def test_parts_and_work_are_those_of_the_term(name: str) -> None:
     for t in (5, 9):
         sizes = dict.fromkeys(("s", "t") if name == "t5" else ("t",), t)
         term = entry.build(**sizes)
-        assert ncd.cost(term).flops == used.once + used.each * t + used.pairs * t * t
+        assert ncd.cost(term).flops == used.once + used.per_position * t + used.pairs * t * t
 
 
 def test_llama_3_keeps_128_kib_of_a_token() -> None:
@@ -86,7 +86,7 @@ def test_the_last_guess_is_what_the_model_says() -> None:
     here = scene("gpt-2", n=3)
     found = next_word.guesses(here)
     assert found.layers.shape == (3, 12, 256)
-    torch.testing.assert_close(found.last, here.trace.outputs[0].softmax(-1))
+    torch.testing.assert_close(found.final_probabilities, here.trace.outputs[0].softmax(-1))
 
 
 def test_bert_sees_both_sides_and_not_what_is_hidden() -> None:

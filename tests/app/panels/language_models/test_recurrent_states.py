@@ -9,9 +9,9 @@ import torch
 import ncd
 from ncd.app.panels.language_models.recurrent_states import (
     SELECTIVE_STATES,
-    left,
     recall,
     record_states,
+    remaining_shares,
     selective_layers,
     state_pictures,
 )
@@ -25,7 +25,7 @@ def test_a_state_answers_the_keys_that_it_was_told(name: str) -> None:
     here = scene(name, t=5)
     found = record_states(here, entry.system)
     assert found.states.shape[:2] == found.keys.shape[:2] == (5, here.settings["h"])
-    assert found.apart < 1e-5
+    assert found.difference < 1e-5
     for head in range(2):
         asked = found.keys[:4, head] @ found.states[3, head]
         wanted = torch.cosine_similarity(asked, found.values[:4, head], dim=-1)
@@ -59,11 +59,11 @@ def test_the_state_of_a_mamba_layer_follows_from_its_steps() -> None:
     layers = selective_layers(here)
     assert len(layers) == here.settings.get("n", 1)
     for layer in layers:
-        assert layer.apart < 1e-4
+        assert layer.difference < 1e-4
         assert layer.states[0] == pytest.approx(layer.writes[0])
         again = layer.decays[1:] * layer.states[:-1] + layer.writes[1:]
         assert torch.allclose(layer.states[1:], again, atol=1e-5)
-        shares = left(layer, 4)
+        shares = remaining_shares(layer, 4)
         assert shares[4] == pytest.approx(1) and len(shares) == 5
         for j in range(5):
             kept = layer.writes[j] * layer.decays[j + 1 : 5].prod(0)
@@ -74,7 +74,7 @@ def test_what_a_mamba_layer_still_holds_is_told_token_by_token() -> None:
     here = scene("mamba", t=6)
     layer = selective_layers(here)[0]
     told = shown(SELECTIVE_STATES, here, after_token=4, state_head=0)
-    shares, steps = left(layer, 4), layer.steps.mean(1).tolist()
+    shares, steps = remaining_shares(layer, 4), layer.steps.mean(1).tolist()
     assert [row[0].split()[0] for row in told.rows[1:]] == list("43210")
     for j, row in enumerate(told.rows[:0:-1]):
         assert row[1] == markup.digits(steps[j]) and row[3] == f"{shares[j]:.0%}"
@@ -97,7 +97,7 @@ def test_the_states_shown_are_those_that_the_run_reads() -> None:
     assert len(layers) == 2
     for layer in layers:
         assert layer.states.shape == (9, 32, 8)
-        assert layer.apart < 1e-6
+        assert layer.difference < 1e-6
         assert ((layer.steps > 0.0005) & (layer.steps < 0.5)).all()  # near 0.001 to 0.1
 
 
@@ -109,5 +109,5 @@ def test_what_is_left_of_the_tokens_adds_up_to_the_state() -> None:
         kept[i] = layer.writes[i]
         torch.testing.assert_close(kept.sum(0), layer.states[i])
     shares = kept.flatten(1).norm(dim=1) / layer.writes.flatten(1).norm(dim=1)
-    assert left(layer, 6) == pytest.approx(shares.tolist(), rel=1e-4)
-    assert left(layer, 6)[-1] == pytest.approx(1)
+    assert remaining_shares(layer, 6) == pytest.approx(shares.tolist(), rel=1e-4)
+    assert remaining_shares(layer, 6)[-1] == pytest.approx(1)

@@ -14,5 +14,5 @@ def test_both_variances_of_a_position() -> None:
     row = of.inputs[0][1]
     assert len(found.x) == 5
     torch.testing.assert_close(torch.tensor(found.mean), row.mean())
-    torch.testing.assert_close(torch.tensor(found.biased), row.var(unbiased=False))
-    torch.testing.assert_close(torch.tensor(found.unbiased), row.var(unbiased=True))
+    torch.testing.assert_close(torch.tensor(found.biased_variance), row.var(unbiased=False))
+    torch.testing.assert_close(torch.tensor(found.unbiased_variance), row.var(unbiased=True))

@@ -9,7 +9,12 @@ from torch import nn
 
 import ncd
 from ncd.app.panels.learning import per_sample_gradients
-from ncd.app.panels.learning.two_codes import _function, both, compared, plain_source
+from ncd.app.panels.learning.two_codes import (
+    _function,
+    compare_codes,
+    module_and_function,
+    plain_source,
+)
 from ncd.app.scene.scene import Scene
 from ncd.app.scene.session_weights import TRAINING_KEY, Training
 from ncd.systems.inputs.run_inputs import InputSpec
@@ -99,7 +104,7 @@ def test_more_features_than_there_are_lead_back(panel: str) -> None:
 
 @pytest.mark.parametrize("h", [16, 256])
 def test_the_two_codes_give_the_same(h: int) -> None:
-    found = compared(scene(h=h))
+    found = compare_codes(scene(h=h))
     assert found.outputs < 1e-6 and found.gradients < 1e-6
 
 
@@ -119,7 +124,7 @@ def test_the_codes_shown_are_python_and_name_what_runs(case: str) -> None:
 
 def test_the_function_shown_is_the_network() -> None:
     """It is run as it stands on the page."""
-    _, term = both(scene(h=4))
+    _, term = module_and_function(scene(h=4))
     names: dict[str, object] = {"einsum": __import__("einops").einsum, "F": nn.functional}
     exec(_function(term), names)
     given = ncd.example_inputs(term)
@@ -142,7 +147,7 @@ def test_gradients_of_single_examples_are_those_of_a_loop(function: int) -> None
     assert found.norms == pytest.approx(norms, rel=1e-4)
     assert found.norm == pytest.approx(float(sum(each).norm() / 6), rel=1e-4)  # type: ignore[union-attr]
     assert sum(found.shares) == pytest.approx(1, abs=1e-5)
-    assert found.apart < 1e-5
+    assert found.gradient_difference < 1e-5
 
 
 def test_no_more_gradients_are_taken_than_memory_allows(monkeypatch: pytest.MonkeyPatch) -> None:

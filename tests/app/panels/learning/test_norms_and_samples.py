@@ -48,10 +48,10 @@ def test_a_norm_by_hand_is_torchs_with_the_biased_variance(m: int, at: int) -> N
     assert [cells[-1] for cells in rows[:2]] == ["", ""]
     assert float(rows[3][-1]) == pytest.approx(float((unbiased - theirs).abs().max()), rel=0.01)
     found = norms(here, at)
-    assert (found.biased, found.unbiased) == pytest.approx(
+    assert (found.biased_variance, found.unbiased_variance) == pytest.approx(
         (float(row.var(correction=0)), float(row.var()))
     )
-    assert found.apart[0] < 1e-5
+    assert found.differences[0] < 1e-5
     assert f"over m = {m} (biased)" in told.text and f"over m − 1 = {m - 1} (unbiased)" in told.text
     assert (f"The first {n} of {m} features." in told.text) == (m > 12)
     assert told.sliders == {"position": (0, at, 2)} and f"position t = {at}" in told.html
@@ -132,11 +132,13 @@ def test_the_panel_of_norms_says_its_numbers() -> None:
 def test_gradients_of_examples_have_their_mean_in_the_batch() -> None:
     answers, found = torch.tensor([1.0, 0.0, 2.0]), torch.tensor([0.5, 0.0, 3.0])
     each = torch.tensor([[3.0, 4.0], [0.0, 0.0], [3.0, -4.0]])
-    own = per_sample_gradients._summed(answers, found, each, each.mean(0))
+    own = per_sample_gradients._gradient_summary(answers, found, each, each.mean(0))
     assert own.losses == pytest.approx((0.25, 0, 1)) and own.norms == pytest.approx((5, 0, 5))
     assert own.shares == pytest.approx((0.5, 0, 0.5)) and own.norm == pytest.approx(2)
-    assert own.apart == 0
-    still = per_sample_gradients._summed(answers, found, torch.zeros(3, 2), torch.zeros(2))
+    assert own.gradient_difference == 0
+    still = per_sample_gradients._gradient_summary(
+        answers, found, torch.zeros(3, 2), torch.zeros(2)
+    )
     assert still.shares == (0, 0, 0)
     html = per_sample_gradients._table(own)
     check_columns(html)
@@ -162,7 +164,7 @@ def test_gradients_of_examples_have_their_mean_in_the_batch() -> None:
 def test_the_share_of_examples_is_that_of_autograd() -> None:
     here = scene("module-or-function")
     own = per_sample_gradients.samples(here)
-    assert sum(own.shares) == pytest.approx(1, abs=1e-4) and own.apart < 1e-5
+    assert sum(own.shares) == pytest.approx(1, abs=1e-4) and own.gradient_difference < 1e-5
     assert len(own.norms) == min(here.settings["b"], 64)
-    losses = [(a - f) ** 2 for a, f in zip(own.answers, own.found, strict=True)]
+    losses = [(a - f) ** 2 for a, f in zip(own.answers, own.predictions, strict=True)]
     assert own.losses == pytest.approx(losses, rel=1e-4)

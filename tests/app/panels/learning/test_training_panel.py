@@ -14,7 +14,7 @@ from ncd.app.panels.learning import mistakes, training
 from ncd.app.parts import charts
 from ncd.app.scene.session_weights import TRAINING_KEY, Training
 from ncd.systems.training.tasks import Data
-from ncd.systems.training.trained_weights import read_weights, written
+from ncd.systems.training.trained_weights import read_weights, write_weights
 from ncd.systems.training.training_loop import TaskTraining
 from tests.app.page.test_pages import fine, page
 from tests.jobs.test_runs import ended
@@ -69,7 +69,7 @@ def panel(app: AppTest, name: str) -> str:
 
 def test_a_link_s_seed_leads_to_the_same_numbers(fit: TaskTraining) -> None:
     app = trained(page(NAME, **QUERY))
-    learned = state(app).learned
+    learned = state(app).learned_weights
     assert learned is not None and "trained for 100 steps" in panel(app, "Values")
     twin = TaskTraining(NAME, SMALL, seed=1).module
     read_weights(twin, learned.weights)
@@ -100,7 +100,7 @@ def test_a_run_ends_with_a_button_and_keeps_what_it_learned() -> None:
     while not run.ended:
         run.poll(1)
     fine(app.run())
-    learned = state(app).learned
+    learned = state(app).learned_weights
     assert learned is not None and learned.summary == f"trained for {len(run.progress):,} steps"
     assert len(run.progress) < 3000
     assert run.progress[-1].score is not None
@@ -121,7 +121,7 @@ def test_a_run_that_ends_while_the_page_is_made_is_shown_in_the_next(
 
     monkeypatch.setattr(training, "bar", late)
     fine(app.button(key="train").click().run())
-    assert state(app).learned is not None
+    assert state(app).learned_weights is not None
     assert app.button(key="train") and not [b for b in app.button if b.key == "stop"]
     assert "trained for 100 steps" in panel(app, "Values")
 
@@ -170,10 +170,10 @@ def test_what_would_not_fit_in_memory_is_not_tried(monkeypatch: pytest.MonkeyPat
 
 def test_weights_go_out_and_come_in_again(fit: TaskTraining) -> None:
     app = page(NAME, **QUERY)
-    file = written(fit.module, {})
+    file = write_weights(fit.module, {})
     app.file_uploader(key=training.FILE).set_value(("<b>.safetensors", file, "")).run()
     fine(app)
-    learned = state(app).learned
+    learned = state(app).learned_weights
     assert learned is not None and learned.weights == file
     said = panel(app, "Values")
     assert "from the file &lt;b&gt;.safetensors" in said and UNTRAINED not in said
@@ -183,7 +183,7 @@ def test_weights_go_out_and_come_in_again(fit: TaskTraining) -> None:
     ("data", "said"),
     [
         (b"\x80\x04.", "this is no safetensors file"),
-        (written(torch.nn.Linear(2, 3), {}), "Try weights that were trained at these knobs"),
+        (write_weights(torch.nn.Linear(2, 3), {}), "Try weights that were trained at these knobs"),
     ],
 )
 def test_a_wrong_file_is_told_and_changes_nothing(data: bytes, said: str) -> None:
@@ -204,9 +204,9 @@ def test_the_digits_read_wrong_are_shown_the_surest_first(fit: TaskTraining) -> 
     assert wrong == round((1 - fit.score()) * len(fit.data.answers)) > 0
     sure, found = chances.max(1)
     worst = int(torch.where(found == fit.data.answers, 0, sure).argmax())
-    first = pictures[0].said
+    first = pictures[0].caption
     assert first == f"{fit.data.answers[worst]} → {found[worst]}, {float(sure[worst]):.0%}"
-    assert len(pictures) == min(wrong, mistakes.MOST)
+    assert len(pictures) == min(wrong, mistakes.MAX_PICTURES)
 
 
 def test_the_masks_with_the_most_wrong_pixels_come_first() -> None:
@@ -218,7 +218,7 @@ def test_the_masks_with_the_most_wrong_pixels_come_first() -> None:
     scores = torch.nn.functional.one_hot(found, 3).movedim(-1, 1)
     wrong, shown = mistakes._masks(own, scores, answers)
     assert wrong == 2
-    assert [picture.said for picture in shown] == ["50.0%", "93.8%", "100.0%"]
+    assert [picture.caption for picture in shown] == ["50.0%", "93.8%", "100.0%"]
 
 
 def test_words_are_broken_into_lines_and_characters_are_not() -> None:
@@ -234,9 +234,9 @@ def test_words_are_broken_into_lines_and_characters_are_not() -> None:
 
 def test_a_system_without_mistakes_promises_none() -> None:
     blank = mistakes.SequenceAnswers((" ",), ((" ", False),))
-    told = mistakes._answered(mistakes.Mistakes(512, 0, 1.0, "", (), blank))
+    told = mistakes._answers_html(mistakes.Mistakes(512, 0, 1.0, "", (), blank))
     assert "all of them in 512 sequences. None went wrong, or it would stand here: what was" in told
-    told = mistakes._answered(mistakes.Mistakes(512, 3, 0.99, "", (), blank))
+    told = mistakes._answers_html(mistakes.Mistakes(512, 3, 0.99, "", (), blank))
     assert "in 509 sequences. Below are those that went worst, 12 at most: what was read" in told
 
 
@@ -263,7 +263,7 @@ def test_a_loss_that_is_no_number_leaves_a_gap(odd: float) -> None:
 
 def test_a_long_curve_is_thinned_but_keeps_its_ends() -> None:
     (line,) = charts.curves("Loss", {"": [(i, 1.0) for i in range(1, 3001)]}, 3000).data
-    assert len(line.x) <= charts.MOST + 1 and (line.x[0], line.x[-1]) == (1, 3000)
+    assert len(line.x) <= charts.MAX_POINTS + 1 and (line.x[0], line.x[-1]) == (1, 3000)
 
 
 def test_runs_lie_over_each_other_in_colours_and_dashes_of_their_own() -> None:

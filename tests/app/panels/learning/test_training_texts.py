@@ -101,15 +101,15 @@ def test_curves_of_earlier_runs_are_kept_three_deep_and_for_their_page() -> None
 def test_two_runs_that_have_ended_are_compared_epoch_by_epoch(
     one: tuple[TrainingProgress, ...], two: tuple[TrainingProgress, ...], over: bool, says: str
 ) -> None:
-    said = text(two_codes._compared((one, two), over))
+    said = text(two_codes._loss_comparison((one, two), over))
     assert (says in said) if says else not said.strip()
 
 
 def test_a_run_says_where_it_is_and_its_last_error_on_unseen_examples() -> None:
     last = replace(run(1, 0.125)[1], steps=300)
-    assert two_codes._where((last,)) == "epoch 2 of 300 · loss 0.125 · 0.5 s"
+    assert two_codes._epoch_text((last,)) == "epoch 2 of 300 · loss 0.125 · 0.5 s"
     told = run(1, 0.5, 0.25, scores=(0.75, 0.5))
-    assert two_codes._where(told) == "epoch 3 of 1,200 · loss 0.250, unseen 0.500 · 0.8 s"
+    assert two_codes._epoch_text(told) == "epoch 3 of 1,200 · loss 0.250, unseen 0.500 · 0.8 s"
     for way in (two_codes.MODULE, two_codes.FUNCTION["one start"]):
         html = two_codes._bar(way, told, 40, "here")
         (bar,) = tags(html, "progress")
@@ -135,7 +135,7 @@ def test_before_they_begin_both_are_not_trained_and_the_end_is_chosen(begun: boo
             two_codes.session_weights, "waiting_message", lambda _, told: waiting[len(told)]
         ),
     ):
-        two_codes._shown(now, two_codes.Examples(1000, 200, "houses", 0.5))
+        two_codes._show_progress(now, two_codes.Examples(1000, 200, "houses", 0.5))
     bars = tags(shown[0], "progress")
     assert [(own["max"], own["value"]) for own in bars] == (
         [("20", "2"), ("20", "0")] if begun else [("100", "0")] * 2

@@ -18,13 +18,13 @@ from ncd.app.panels.attention import sequence_reading
 from ncd.app.panels.learning import mistakes
 from ncd.app.panels.learning.mistakes import (
     FEWEST,
-    MOST,
-    UNTRAINED,
+    MAX_PICTURES,
+    UNTRAINED_FLOPS,
     ExamplePicture,
     Mistakes,
     SequenceAnswers,
 )
-from ncd.app.scene.scene import LONG, Scene
+from ncd.app.scene.scene import LONG_RUN_FLOPS, Scene
 from ncd.circuit.costs import Cost
 from ncd.run.head_switches import Head
 from ncd.systems.training.sequence_data import NOT_ASKED, SEQUENCES
@@ -50,12 +50,15 @@ def test_the_surest_misread_digits_come_first() -> None:
     own = unseen(4, 1, 3, 3)
     chances = torch.tensor([[0.9, 0.1], [0.4, 0.6], [0.2, 0.8], [0.7, 0.3]])
     wrong, found = mistakes._digits(own, chances, torch.tensor([0, 0, 0, 1]))
-    assert (wrong, [one.said for one in found]) == (3, ["0 → 1, 80%", "1 → 0, 70%", "0 → 1, 60%"])
+    assert (wrong, [one.caption for one in found]) == (
+        3,
+        ["0 → 1, 80%", "1 → 0, 70%", "0 → 1, 60%"],
+    )
     (seen,) = images(found[0].html)
     assert (seen[..., 0] == np.round(255 * own.unseen[2, 0].numpy())).all()
     many = torch.tensor([[0.0, 1.0]] * 20)
     wrong, found = mistakes._digits(unseen(20, 3, 3), many, torch.zeros(20).long())
-    assert (wrong, len(found)) == (20, MOST)
+    assert (wrong, len(found)) == (20, MAX_PICTURES)
 
 
 def test_the_masks_with_most_wrong_pixels_come_first() -> None:
@@ -65,7 +68,7 @@ def test_the_masks_with_most_wrong_pixels_come_first() -> None:
     scores[1, 1, 0, 0] = 2
     scores[2, 1, 0] = 2
     wrong, found = mistakes._masks(unseen(3, 1, 4, 4), scores, answers)
-    assert (wrong, [one.said for one in found]) == (2, ["75.0%", "93.8%", "100.0%"])
+    assert (wrong, [one.caption for one in found]) == (2, ["75.0%", "93.8%", "100.0%"])
 
 
 def test_the_pictures_with_the_largest_errors_come_first() -> None:
@@ -74,7 +77,11 @@ def test_the_pictures_with_the_largest_errors_come_first() -> None:
     found = answers.clone()
     found[3], found[5] = 2, 1
     count, seen = mistakes._remade(own, found, answers)
-    assert (count, len(seen), [one.said for one in seen[:3]]) == (14, MOST, ["4", "1", "0"])
+    assert (count, len(seen), [one.caption for one in seen[:3]]) == (
+        14,
+        MAX_PICTURES,
+        ["4", "1", "0"],
+    )
 
 
 def test_sequences_with_most_wrong_answers_come_first() -> None:
@@ -97,11 +104,11 @@ def test_sequences_with_most_wrong_answers_come_first() -> None:
 @pytest.mark.parametrize(
     ("learned", "flops", "tried"),
     [
-        (False, UNTRAINED + 1, 0),
-        (False, UNTRAINED // (FEWEST - 1), 0),
-        (False, UNTRAINED // FEWEST, FEWEST),
-        (True, UNTRAINED + 1, LONG // (UNTRAINED + 1)),
-        (True, 2 * LONG, 1),
+        (False, UNTRAINED_FLOPS + 1, 0),
+        (False, UNTRAINED_FLOPS // (FEWEST - 1), 0),
+        (False, UNTRAINED_FLOPS // FEWEST, FEWEST),
+        (True, UNTRAINED_FLOPS + 1, LONG_RUN_FLOPS // (UNTRAINED_FLOPS + 1)),
+        (True, 2 * LONG_RUN_FLOPS, 1),
         (True, 0, 40),
     ],
 )
@@ -121,11 +128,11 @@ def test_as_many_examples_are_tried_as_may_be_spent(learned: bool, flops: int, t
 
     with (
         patch.object(mistakes, "examples", lambda *_: unseen(40, 3, 3)),
-        patch.object(mistakes, "answered", answered),
+        patch.object(mistakes, "answer_unseen", answered),
         patch.object(mistakes, "check_room"),
     ):
         found = mistakes.measure(here, task("lenet"))
-    assert (found.tried, counts) == (tried, [tried] if tried else [])
+    assert (found.example_count, counts) == (tried, [tried] if tried else [])
     assert isinstance(found.blank, ExamplePicture)
 
 
@@ -140,29 +147,34 @@ def test_answers_at_each_place_are_shown_as_lines() -> None:
     found[1, 3] = 1
     with (
         patch.object(mistakes, "examples", lambda *_: Data(lambda: None, unseen, answers, "here")),  # type: ignore[arg-type, return-value]
-        patch.object(mistakes, "answered", lambda *_: (torch.eye(3)[found], answers)),
+        patch.object(mistakes, "answer_unseen", lambda *_: (torch.eye(3)[found], answers)),
         patch.object(mistakes, "check_room"),
     ):
         tried = mistakes.measure(here, task("reversal"))
-    assert (tried.tried, tried.wrong, tried.score, tried.source) == (2, 1, 7 / 8, "here")
+    assert (tried.example_count, tried.wrong_count, tried.score, tried.source) == (
+        2,
+        1,
+        7 / 8,
+        "here",
+    )
     (line,) = tried.pictures
     assert isinstance(line, SequenceAnswers) and "".join(line.read) == "".join(
         symbols[i] for i in (2, 1, 0, 0)
     )
-    assert [wrong for _, wrong in line.said] == [False, False, False, True]
+    assert [wrong for _, wrong in line.marked_answers] == [False, False, False, True]
     assert tried.blank == SequenceAnswers((" ",) * 4, ((" ", False),) * 4)
 
 
 def test_a_task_of_several_examples_a_run_tries_whole_runs() -> None:
     own = replace(task("lenet"), batch_knob="b")
     here: Any = SimpleNamespace(
-        **{"loaded_weights": None, "cost": SimpleNamespace(spec=Cost, flops=UNTRAINED // 2)},
+        **{"loaded_weights": None, "cost": SimpleNamespace(spec=Cost, flops=UNTRAINED_FLOPS // 2)},
         **{"settings": {"b": 5}, "term": ncd.Id("m:3"), "module": None, "device": "cpu"},
     )
     with (
         patch.object(mistakes, "examples", lambda *_: unseen(40, 3, 3)),
         patch.object(mistakes, "check_room"),
-        patch.object(mistakes, "answered") as answered,
+        patch.object(mistakes, "answer_unseen") as answered,
     ):
         answered.return_value = torch.rand(10, 2), torch.zeros(10).long()
         mistakes.measure(here, own)
@@ -173,13 +185,16 @@ def test_mistakes_are_told_and_keep_their_room() -> None:
     picture = ExamplePicture("data:", "<1>")
     found = Mistakes(20, 5, 0.75, "", (picture, picture), picture)
     html = mistakes.html(found, task("lenet"))
-    assert html.count("<figure>") == 2 and html.count('<figure aria-hidden="true">') == MOST - 2
+    assert (
+        html.count("<figure>") == 2
+        and html.count('<figure aria-hidden="true">') == MAX_PICTURES - 2
+    )
     assert "It reads 15 of 20 digits right" in html and "75.0%" in html and "&lt;1&gt;" in html
-    assert mistakes.LATER in mistakes.html(replace(found, tried=0), task("lenet"))
-    said = text(mistakes._answered(found))
+    assert mistakes.LATER in mistakes.html(replace(found, example_count=0), task("lenet"))
+    said = text(mistakes._answers_html(found))
     assert "all of them in 15 sequences. Below are those that went worst" in said
-    assert "None went wrong" in mistakes._answered(replace(found, wrong=0))
-    assert "Below are the 2 worst" in text(mistakes._outlined(found))
+    assert "None went wrong" in mistakes._answers_html(replace(found, wrong_count=0))
+    assert "Below are the 2 worst" in text(mistakes._iou_html(found))
 
 
 # --- skill ----------------------------------------------------------------------------------------
@@ -190,10 +205,10 @@ def test_mistakes_are_told_and_keep_their_room() -> None:
     [
         (0, True, 512, True),
         (0, False, 64, True),
-        (4 * UNTRAINED // (16 * 4), False, 16, True),
-        (4 * UNTRAINED // (16 * 4) + 1, False, 31, False),
-        (4 * UNTRAINED, False, 1, False),
-        (10 * UNTRAINED, False, 1, False),
+        (4 * UNTRAINED_FLOPS // (16 * 4), False, 16, True),
+        (4 * UNTRAINED_FLOPS // (16 * 4) + 1, False, 31, False),
+        (4 * UNTRAINED_FLOPS, False, 1, False),
+        (10 * UNTRAINED_FLOPS, False, 1, False),
     ],
 )
 def test_as_many_sequences_are_tried_as_may_be_spent(

@@ -107,7 +107,7 @@ def test_of_many_places_those_around_the_index_are_shown(
     found = cells._slots(size, at)
     assert found == places
     assert at is None or at in found
-    assert len(found) <= cells.MOST
+    assert len(found) <= cells.MAX_CELLS
 
 
 def test_whole_numbers_have_no_digits_behind_a_point() -> None:

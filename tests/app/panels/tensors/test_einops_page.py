@@ -14,7 +14,7 @@ import ncd
 from ncd.app.host import live_endpoint
 from ncd.app.panels.tensors import einops_pattern
 from ncd.app.panels.tensors.einops_pattern import batch, choices, outcome
-from ncd.app.panels.tensors.einops_shape_check import MOST, tried
+from ncd.app.panels.tensors.einops_shape_check import MAX_NUMBERS, checked_line
 from ncd.explain.equation_proof import max_difference
 from ncd.systems.tensors.einops_patterns import TEXTS, CallError, term
 from tests.app.page.test_pages import fine, page
@@ -48,12 +48,12 @@ def test_it_agrees_with_einops_on_200_random_lines() -> None:
     """The shape that it asks for, the diagram's numbers, and the gradient."""
     for text in lines(200):
         expected = by_hand(text)
-        found = tried(text, SIZES)
+        found = checked_line(text, SIZES)
         assert found.shapes[-1] == expected.shape, text
-        given = ARRAYS[found.written.given]
+        given = ARRAYS[found.parsed_line.input_name]
         ours = ncd.compile(term(text, SIZES))(given)
         assert max_difference(ours, expected) < 1e-5, text
-        assert max(outcome(text, found, SIZES, "cpu").apart) < 1e-5, text
+        assert max(outcome(text, found, SIZES, "cpu").max_differences) < 1e-5, text
         assert found.shapes[-1] in choices(text, found)
 
 
@@ -147,14 +147,14 @@ def test_a_line_is_part_of_the_link_and_its_letters_stay_letters() -> None:
 )
 def test_a_message_says_what_would_help(text: str, facts: tuple[str, ...]) -> None:
     with pytest.raises(CallError) as error:
-        tried(text, SIZES)
+        checked_line(text, SIZES)
     for fact in facts:
         assert fact in str(error.value)
 
 
 def test_pictures_that_are_too_large_are_not_made() -> None:
     app = page("einops", h="1000", w="1000")
-    assert f"up to {MOST:,} are shown here" in html(app)
+    assert f"up to {MAX_NUMBERS:,} are shown here" in html(app)
 
 
 def test_the_six_pictures_are_six() -> None:
@@ -169,6 +169,6 @@ def test_the_six_pictures_are_six() -> None:
 @pytest.mark.parametrize(("pattern", "count"), [("b h w c", "none"), ("b h w c -> h w -> c", "2")])
 def test_a_pattern_has_one_arrow(pattern: str, count: str) -> None:
     with pytest.raises(CallError) as error:
-        tried(f'rearrange(ims, "{pattern}")', SIZES)
+        checked_line(f'rearrange(ims, "{pattern}")', SIZES)
     fact = f"a pattern has one arrow, and this one has {count}. "
     assert str(error.value) == fact + 'Try "b h w c -> b c h w".'

@@ -64,7 +64,7 @@ def test_a_number_is_read_at_the_sum_of_its_strides(name: str, at: int) -> None:
 
 def test_the_path_goes_through_the_numbers_in_their_order() -> None:
     told = shown(MEMORY_ORDER, scene("memory-order", **SIZES, order=order("hbwc")), read=5)
-    found = memory_order.of(scene("memory-order", **SIZES, order=order("hbwc")))
+    found = memory_order.memory_reading(scene("memory-order", **SIZES, order=order("hbwc")))
     centres = [memory_order._centre(found, place) for place in found.places]
     arcs = [re.findall(r"-?\d+", own["d"]) for own in tags(told.html, "path")]
     ends = [tuple(map(int, (*own[:2], *own[-2:]))) for own in arcs]
@@ -96,7 +96,7 @@ def test_the_path_goes_through_the_numbers_in_their_order() -> None:
 
 def test_labels_stand_at_their_images_channels_and_numbers() -> None:
     here = scene("memory-order", **SIZES, order=order("bchw"))
-    told, found = shown(MEMORY_ORDER, here, read=3), memory_order.of(here)
+    told, found = shown(MEMORY_ORDER, here, read=3), memory_order.memory_reading(here)
     places = [
         (text(words), float(own["x"]), float(own["y"]))
         for own, words in zip(tags(told.html, "text"), inside(told.html, "text"), strict=True)

@@ -10,22 +10,22 @@ import torch
 
 import ncd
 from ncd.app.panels.tensors.memory_bound import (
-    BESIDE,
+    LABEL_ROOM_FACTOR,
     MACHINES,
     REACH,
+    REWRITE_TEXTS,
     TILE_WALK,
-    TOLD,
     RooflinePoint,
     RunningRow,
     Walk,
     WhatMoves,
-    _apart,
     _tiles,
+    _unfused_sentence,
     labels,
     machines,
     ridge,
     roofline,
-    walked,
+    walk_tiles,
     what_moves,
 )
 from ncd.site import markup
@@ -97,10 +97,10 @@ def test_a_loop_says_what_would_move_op_by_op() -> None:
     times = loop.apart_bytes / loop.bytes_moved
     apart = markup.amount(loop.apart_bytes, "B")
     said = f"Op by op {apart} would move: {markup.digits(times)} times as much."
-    assert times > 1 and _apart(loop) == said
+    assert times > 1 and _unfused_sentence(loop) == said
     small = ncd.stream(here.term, {"y": 1}, ("x", 8))
     assert small.apart_bytes < small.bytes_moved
-    assert _apart(small).startswith("If each array moved only once, it would be")
+    assert _unfused_sentence(small).startswith("If each array moved only once, it would be")
 
 
 def test_wires_have_their_level_and_their_cut() -> None:
@@ -135,13 +135,13 @@ def test_roofs_meet_the_ridge_and_points_lie_on_the_line() -> None:
     *roofs, parts = roofline([wide, small], 16).data
     for own, roof in zip(machines(), roofs, strict=True):
         turn = ridge(own, 16)
-        left, right = small.intensity / BESIDE, BESIDE * wide.intensity
+        left, right = small.intensity / LABEL_ROOM_FACTOR, LABEL_ROOM_FACTOR * wide.intensity
         assert roof.x[0] == pytest.approx(left) and roof.x[2] == pytest.approx(right)
         assert roof.x[1] == pytest.approx(turn)
         assert roof.y[0] == pytest.approx(roof.x[0] * own.bandwidth)
         assert roof.y[1] == roof.y[2] == pytest.approx(turn * own.bandwidth)
     assert parts.text == ("small", "wide")
-    assert parts.y == pytest.approx((0.01 * MACHINES[1].bandwidth, MACHINES[1].half))
+    assert parts.y == pytest.approx((0.01 * MACHINES[1].bandwidth, MACHINES[1].float16_flops))
     assert list(parts.marker.symbol) == ["circle", "diamond"]
     assert [own[0] for own in zip(parts.textposition, parts.x, strict=False)] == [
         "top left",
@@ -176,7 +176,7 @@ def test_labels_that_would_meet_stand_further_away() -> None:
 @torch.no_grad()
 def test_the_walk_keeps_the_maximum_and_the_sum_so_far() -> None:
     here = scene("flash-attention", y=3, x=10, k=4)
-    walk = walked(here, 4)
+    walk = walk_tiles(here, 4)
     assert [row.keys for row in walk.rows] == [(0, 4), (4, 8), (8, 10)]
     assert walk.difference < 1e-5
     softmax = next(c for c in here.circuit.cells if c.op.role == "softmax")
@@ -184,7 +184,9 @@ def test_the_walk_keeps_the_maximum_and_the_sum_so_far() -> None:
     for (_, end), top, total, _ in walk.rows:
         assert top == pytest.approx(float(scores[:end].max()), abs=1e-5)
         assert total == pytest.approx(float((scores[:end] - top).exp().sum()), rel=1e-4)
-    assert walk.rows[-1].out == pytest.approx(float(here.trace.outputs[0].flatten()[0]), abs=1e-5)
+    assert walk.rows[-1].result == pytest.approx(
+        float(here.trace.outputs[0].flatten()[0]), abs=1e-5
+    )
     told = shown(TILE_WALK, here, tile_of=2, flash_step=3)
     assert told.sliders["flash_step"] == (0, 3, 4)
     assert "step 4 of 5: One pass, tile 2" in told.html and "1 more tiles of keys" in told.text
@@ -209,4 +211,4 @@ def test_the_first_steps_are_proved_on_numbers() -> None:
     for at, other in ((0, "the diagram above"), (1, "the step before")):
         told = shown(TILE_WALK, here, flash_step=at)
         assert f"✓ On random numbers it differs from {other} by" in told.text
-        assert text(inside(told.html, "h2")[0]) == TOLD[at][0]
+        assert text(inside(told.html, "h2")[0]) == REWRITE_TEXTS[at][0]

@@ -5,8 +5,13 @@ from __future__ import annotations
 import pytest
 
 from ncd.app.panels.tensors import einops_pattern
-from ncd.app.panels.tensors.einops_pattern import elsewhere, shaped_html
-from ncd.app.panels.tensors.einops_shape_check import AXES, MOST, _near, tried
+from ncd.app.panels.tensors.einops_pattern import shaped_html, yours_page_link
+from ncd.app.panels.tensors.einops_shape_check import (
+    AXES,
+    MAX_NUMBERS,
+    _nearest_divisor,
+    checked_line,
+)
 from ncd.systems.tensors.einops_patterns import CallError
 
 SIZES = {"b": 2, "h": 4, "w": 6, "c": 3}
@@ -15,7 +20,7 @@ SIZES = {"b": 2, "h": 4, "w": 6, "c": 3}
 def wrong(text: str) -> tuple[str, list[str]]:
     """Returns the message of a line, and the words of it that are marked."""
     with pytest.raises(CallError) as error:
-        tried(text, SIZES)
+        checked_line(text, SIZES)
     return str(error.value), [text[start:end] for start, end in error.value.spans]
 
 
@@ -96,14 +101,14 @@ def test_a_wrong_line_is_told_with_its_places(text: str, fact: str, marked: list
 
 def test_a_side_has_so_many_words_at_most() -> None:
     ones = " 1" * (AXES - 4)
-    assert len(tried(f'repeat(ims, "b h w c -> b h w c{ones}")', SIZES).shapes[-1]) == AXES
+    assert len(checked_line(f'repeat(ims, "b h w c -> b h w c{ones}")', SIZES).shapes[-1]) == AXES
     assert "up to 12 words" in wrong(f'repeat(ims, "b h w c -> b h w c{ones} 1")')[0]
 
 
 def test_a_length_has_six_digits_at_most_and_an_array_so_many_numbers() -> None:
-    most = MOST // (2 * 4 * 6 * 3)
+    most = MAX_NUMBERS // (2 * 4 * 6 * 3)
     line = 'repeat(ims, "b h w c -> b h w c n", n={})'
-    assert tried(line.format(most), SIZES).shapes[-1] == (2, 4, 6, 3, most)
+    assert checked_line(line.format(most), SIZES).shapes[-1] == (2, 4, 6, 3, most)
     assert "it would make" in wrong(line.format(most + 1))[0]
     assert "it would make" in wrong('repeat(ims, "b h w c -> b h w c 999999")')[0]
     said, marked = wrong('repeat(ims, "b h w c -> b h w c 9999999")')
@@ -113,14 +118,14 @@ def test_a_length_has_six_digits_at_most_and_an_array_so_many_numbers() -> None:
 def test_a_name_of_einops_own_is_told_if_it_has_a_length() -> None:
     said, marked = wrong('rearrange(ims, "b (h tensor) w c -> b h w (c tensor)", tensor=2)')
     assert "called tensor. Try tensor1" in said and marked == ["tensor", "tensor", "tensor"]
-    assert tried('rearrange(ims, "b tensor w c -> b w c tensor")', SIZES)
+    assert checked_line('rearrange(ims, "b tensor w c -> b w c tensor")', SIZES)
 
 
 @pytest.mark.parametrize(
     ("size", "asked", "near"), [(96, 5, 6), (96, 200, 96), (12, 5, 6), (7, 3, 1), (6, 6, 6)]
 )
 def test_the_nearest_length_divides_the_axis(size: int, asked: int, near: int) -> None:
-    assert _near(size, asked) == near
+    assert _nearest_divisor(size, asked) == near
 
 
 @pytest.mark.parametrize(
@@ -134,8 +139,8 @@ def test_the_nearest_length_divides_the_axis(size: int, asked: int, near: int) -
     ],
 )
 def test_the_axis_of_the_colours_is_followed(text: str, axes: tuple[int | None, ...]) -> None:
-    assert einops_pattern.colour_axes(tried(text, SIZES)) == axes
-    grey = tried(text, {**SIZES, "c": 4})
+    assert einops_pattern.colour_axes(checked_line(text, SIZES)) == axes
+    grey = checked_line(text, {**SIZES, "c": 4})
     assert einops_pattern.colour_axes(grey) == (None, None)  # only three channels are colours
 
 
@@ -148,7 +153,7 @@ def test_the_axis_of_the_colours_is_followed(text: str, axes: tuple[int | None, 
     ],
 )
 def test_the_right_shape_stands_among_three_plausible_ones(text: str) -> None:
-    found = tried(text, SIZES)
+    found = checked_line(text, SIZES)
     four = einops_pattern.choices(text, found)
     assert len(set(four)) == 4 and found.shapes[-1] in four
     plausible = {*einops_pattern._plausible(found.shapes[-1], found.shapes[-2])}
@@ -166,16 +171,16 @@ def test_likely_wrong_shapes() -> None:
 
 
 def test_the_array_of_each_name() -> None:
-    ims, x, y = (einops_pattern.given(name, SIZES) for name in ("ims", "x", "y"))
+    ims, x, y = (einops_pattern.input_array(name, SIZES) for name in ("ims", "x", "y"))
     assert (ims.shape, x.shape, y.shape) == ((2, 4, 6, 3), (2, 3, 4, 6), (2, 12, 2, 3))
     assert float(x[1, 2, 3, 4]) == float(ims[1, 3, 4, 2])
     assert float(y[1, 1 * 6 + 0 * 3 + 2, 1, 2]) == float(x[1, 2, 3, 4])  # (h1 w1 c)
     text = 'reduce(ims, "b h w c -> ", "sum")'
-    outcome = einops_pattern.outcome(text, tried(text, SIZES), SIZES, "cpu")
+    outcome = einops_pattern.outcome(text, checked_line(text, SIZES), SIZES, "cpu")
     assert outcome.result is None and outcome.number == pytest.approx(float(ims.sum()), rel=1e-4)
     assert outcome.extremes == (1.0, 1.0) and outcome.total == 144
 
 
 def test_a_line_that_yours_can_read_has_a_link_there() -> None:
     assert "in Yours" in shaped_html('rearrange(x, "b c -> c b")', (2, 3))
-    assert shaped_html("nonsense (", (2, 3)) == elsewhere("nonsense (") == ""
+    assert shaped_html("nonsense (", (2, 3)) == yours_page_link("nonsense (") == ""

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from ncd.app.panels.tensors import memory_order, patch_raster
-from ncd.app.panels.tensors.memory_order import MemoryReading, strided
+from ncd.app.panels.tensors.memory_order import MemoryReading, strides_and_copy
 from ncd.systems.tensors.memory_layout import RASTER, patches
 
 # --- patches of a picture -------------------------------------------------------------------------
@@ -19,7 +19,7 @@ from ncd.systems.tensors.memory_layout import RASTER, patches
 def test_patches_are_laid_in_rows_with_gaps(n: int) -> None:
     p, gap = patch_raster.SIDE // n, patch_raster.GAP
     squares = torch.stack([torch.full((3, p, p), i / n**2) for i in range(n * n)])
-    canvas = patch_raster._laid(squares, n)
+    canvas = patch_raster._patch_grid(squares, n)
     assert canvas.shape == (64 + gap * (n - 1), 64 + gap * (n - 1), 4)
     for i in range(n * n):
         y, x = i // n * (p + gap), i % n * (p + gap)
@@ -35,10 +35,10 @@ def test_squares_of_a_picture_are_cut_in_raster_order() -> None:
     wanted = picture.reshape(3, 4, 16, 4, 16).permute(1, 3, 0, 2, 4).flatten(0, 1)
     assert torch.equal(found, wanted)
     read = patch_raster.read(patches(RASTER, 3, 64, 4), 4)
-    assert (read.squares, read.ordered) == (16, 16)
-    assert patch_raster._counted(read).startswith("✓ 16 of 16 patches are squares")
+    assert (read.squares, read.ordered_count) == (16, 16)
+    assert patch_raster._count_sentence(read).startswith("✓ 16 of 16 patches are squares")
     fewer = patch_raster.PatchReading(read.patches, 16, 4)
-    assert patch_raster._counted(fewer).startswith(
+    assert patch_raster._count_sentence(fewer).startswith(
         "✗ 16 of 16 patches are squares of the picture, 4 "
     )
 
@@ -49,7 +49,7 @@ def test_squares_of_a_picture_are_cut_in_raster_order() -> None:
 def reading(sizes: tuple[int, ...], order: str) -> MemoryReading:
     numbers = torch.arange(math.prod(sizes)).view(sizes)
     turned = numbers.permute(*("bchw".index(name) for name in order))
-    strides, copied = strided(sizes, order)
+    strides, copied = strides_and_copy(sizes, order)
     return MemoryReading(sizes, tuple(order), tuple(turned.flatten().tolist()), strides, copied)
 
 
@@ -68,7 +68,7 @@ def test_places_in_memory_are_the_indexes_of_torch(order: str) -> None:
     assert found.strides[:2] == (numbers.stride(), turned.stride())
     table = turned.reshape(found.table)
     assert found.strides[2] == table.stride()
-    assert found.copied == (table.data_ptr() != turned.data_ptr())
+    assert found.is_copy == (table.data_ptr() != turned.data_ptr())
 
 
 def test_cells_of_an_image_are_neighbours_and_images_stand_apart() -> None:

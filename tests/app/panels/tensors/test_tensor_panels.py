@@ -33,7 +33,7 @@ def some(entry: Entry, seed: int) -> dict[str, int]:
     """Sizes that a slider can show, and indexes of them."""
     random = Random(seed)
     drawn = {knob.name: random.randint(knob.min, knob.max) for knob in entry.knobs}
-    return entry.within(drawn)
+    return entry.with_clamped_indexes(drawn)
 
 
 def scene(name: str, seed: int = 0, **settings: int) -> Scene:
@@ -88,9 +88,9 @@ def test_a_link_to_no_place_of_the_axis_opens_at_the_last() -> None:
 @pytest.mark.parametrize("name", list(three_ways.LIFTS))
 def test_all_ways_give_what_the_diagram_gives(name: str, seed: int) -> None:
     sizes = some(ncd.catalogue[name], seed)
-    found = three_ways.tried(scene(name, seed, **sizes), three_ways.LIFTS[name])
-    assert set(found.apart) == {three_ways.LOOP, three_ways.VMAP, three_ways.OWN}
-    assert all(apart is not None and apart < 1e-6 for apart in found.apart.values())
+    found = three_ways.measure_ways(scene(name, seed, **sizes), three_ways.LIFTS[name])
+    assert set(found.differences) == {three_ways.LOOP, three_ways.VMAP, three_ways.OWN}
+    assert all(apart is not None and apart < 1e-6 for apart in found.differences.values())
     assert all(time for times in found.seconds.values() for time in times.values())
 
 
@@ -115,24 +115,26 @@ def test_a_figure_continues_below_where_the_column_is_narrow() -> None:
 
 
 def test_nobody_waits_for_a_loop_over_many_rows() -> None:
-    found = three_ways.tried(
+    found = three_ways.measure_ways(
         scene("broadcasting", c=three_ways.LONGEST + 1), three_ways.LIFTS["broadcasting"]
     )
-    assert found.apart[three_ways.LOOP] is None
-    assert found.apart[three_ways.VMAP] is not None
+    assert found.differences[three_ways.LOOP] is None
+    assert found.differences[three_ways.VMAP] is not None
 
 
 @pytest.mark.parametrize("sizes", [{"a": 7, "b": 3}, {"a": 3, "b": 7}, {"a": 40_000, "b": 2}])
 @pytest.mark.parametrize("name", ["broadcasting", "inner-broadcasting"])
 def test_what_is_made_beside_the_diagram_is_bounded(name: str, sizes: dict[str, int]) -> None:
     """No matrix with a row and a column for each number of a long input."""
-    found = three_ways.tried(scene(name, **sizes), three_ways.LIFTS[name])
-    assert all(apart is not None and apart < 1e-4 for apart in found.apart.values())
+    found = three_ways.measure_ways(scene(name, **sizes), three_ways.LIFTS[name])
+    assert all(apart is not None and apart < 1e-4 for apart in found.differences.values())
 
 
 def test_many_rows_are_tried_only_where_they_fit() -> None:
-    for b, rows in ((50, {4, three_ways.MANY}), (50_000, {4})):
-        found = three_ways.tried(scene("broadcasting", b=b), three_ways.LIFTS["broadcasting"])
+    for b, rows in ((50, {4, three_ways.MANY_ROWS}), (50_000, {4})):
+        found = three_ways.measure_ways(
+            scene("broadcasting", b=b), three_ways.LIFTS["broadcasting"]
+        )
         assert set(found.seconds) == rows
 
 

@@ -76,8 +76,8 @@ def test_this_cpu_is_measured_once() -> None:
     cpu = this_cpu()
     assert cpu is this_cpu() is machines()[-1]
     assert 1e8 < cpu.bandwidth < 2e12
-    assert 1e8 < cpu.whole < 1e14
-    assert 1e7 < cpu.half < 1e14
+    assert 1e8 < cpu.float32_flops < 1e14
+    assert 1e7 < cpu.float16_flops < 1e14
 
 
 def test_one_loop_does_more_for_each_byte() -> None:

@@ -114,10 +114,10 @@ def test_a_budget_chooses_the_layers_and_its_slider_follows_the_link() -> None:
     assert (
         "<code>layer.0</code>, <code>layer.1</code>" in told and 'min="0" max="2" value="0"' in told
     )
-    for number in (least.bytes, least.kept, whole.bytes):
+    for number in (least.bytes, least.bytes_between_passes, whole.bytes):
         assert markup.amount(number, "B") in told
     foot = str(sent(app, "graph")["foot"])
-    stated = markup.amount(least.kept, "B")
+    stated = markup.amount(least.bytes_between_passes, "B")
     assert f"<b>{stated}</b> are saved" in foot and f"Measured: {stated}" in foot
     assert "<td>layer.0</td>" in foot
     assert foot.count('disabled title="Its layers are recomputed"') == 4

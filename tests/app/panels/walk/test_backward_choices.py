@@ -54,22 +54,22 @@ def test_a_block_is_recomputed_with_those_inside_it() -> None:
         for o in own
         if checkpoint_choice._ops(BLOCK, inner.id) < checkpoint_choice._ops(BLOCK, o.id)
     )
-    covered = checkpoint_choice._covered
+    covered = checkpoint_choice._disabled_attributes
     assert covered(BLOCK, inner, ()) == covered(BLOCK, outer, (outer.id,)) == ""
     assert "A block around it" in covered(BLOCK, inner, (outer.id,))
     assert covered(BLOCK, outer, (inner.id,)) == ""
-    homes = checkpoint_choice._recomputed(BLOCK, (outer.id, inner.id))
+    homes = checkpoint_choice._recomputed_titles(BLOCK, (outer.id, inner.id))
     title = dict(zip([one.id for one in own], checkpoint_choice.titles(BLOCK), strict=True))
     assert {homes[id] for id in checkpoint_choice._ops(BLOCK, outer.id)} == {title[outer.id]}
-    assert checkpoint_choice._recomputed(BLOCK, ()) == {}
+    assert checkpoint_choice._recomputed_titles(BLOCK, ()) == {}
 
 
 def test_what_is_saved_is_told_with_what_is_recomputed(session: dict[str, Any]) -> None:
     block = checkpoint_choice.blocks(BLOCK)[0].id
-    with patch.object(checkpoint_choice, "_measured", lambda *_: (1000, 0.002, 0.001)):
+    with patch.object(checkpoint_choice, "_measured_cost", lambda *_: (1000, 0.002, 0.001)):
         plain = text(checkpoint_choice.html(BLOCK))
         session["recompute"] = f"{block},nothing"
-        assert checkpoint_choice.chosen(BLOCK) == (block,)
+        assert checkpoint_choice.recomputed_parts(BLOCK) == (block,)
         html = checkpoint_choice.html(BLOCK)
     assert "instead of" not in plain and "Measured: 1 kB." in plain
     assert "Measured: 1 kB; forward and backward take 2 ms instead of 1 ms." in text(html)
@@ -87,8 +87,8 @@ def test_what_is_saved_is_told_with_what_is_recomputed(session: dict[str, Any]) 
     count = len(ncd.saved(BLOCK.term).arrays)
     for most, left in ((2, f"{count - 2} more arrays."), (count - 1, "1 more array.")):
         with (
-            patch.object(checkpoint_choice, "MOST", most),
-            patch.object(checkpoint_choice, "_measured", lambda *_: (1000, 0.0, 0.0)),
+            patch.object(checkpoint_choice, "MAX_ROWS", most),
+            patch.object(checkpoint_choice, "_measured_cost", lambda *_: (1000, 0.0, 0.0)),
         ):
             assert left in text(checkpoint_choice.html(BLOCK))
     assert "more array" not in plain
@@ -109,12 +109,12 @@ def test_a_row_says_what_an_array_is_and_who_needs_it() -> None:
 
 def test_the_passes_are_measured_beside_each_other() -> None:
     small = scene("multi-head-attention")
-    assert checkpoint_choice._measured(small, ())[1:] == (0.0, 0.0)
+    assert checkpoint_choice._measured_cost(small, ())[1:] == (0.0, 0.0)
     block = checkpoint_choice.blocks(small)[0].id
     with patch.object(
         checkpoint_choice, "medians", lambda calls, **_: {n: i for i, n in enumerate(calls)}
     ):
-        bytes, now, before = checkpoint_choice._measured(small, (block,))
+        bytes, now, before = checkpoint_choice._measured_cost(small, (block,))
     assert bytes > 0 and (now, before) == (0, 1)
     assert (checkpoint_choice._layers(1), checkpoint_choice._layers(2)) == (
         "The layer",
@@ -175,7 +175,7 @@ def test_four_recomputed_layers_are_named_and_the_rest_counted(count: int, says:
     plans = PLANS[0], Checkpoints(tuple(map(str, range(count))), 1000, 2500, 1000)
     with patch.object(checkpoint_choice, "both_passes", lambda scene: 5000):
         said = text(checkpoint_choice._budget_sentence(BLOCK, plans, 1)).partition(" 1 kB")[0]
-    assert said.endswith(says) and ("more" in said) == (count > checkpoint_choice.FEW)
+    assert said.endswith(says) and ("more" in said) == (count > checkpoint_choice.MAX_NAMES)
 
 
 def test_a_long_curve_has_no_dots() -> None:
@@ -281,13 +281,13 @@ def test_a_walk_turns_to_the_steps_beside_it(at: int, picks: tuple[str, str]) ->
 @pytest.mark.parametrize(
     ("flops", "parameters", "leaves", "tried"),
     [
-        (backward_pass.MOST, backward_pass.MOST, 1, True),
-        (backward_pass.MOST + 1, 0, 1, None),
-        (0, backward_pass.MOST + 1, 1, None),
-        (backward_pass.MOST // 4, 0, 2, False),
-        (backward_pass.MOST // 4 + 1, 0, 2, True),
-        (0, 0, backward_pass.MANY, False),
-        (0, 0, backward_pass.MANY + 1, True),
+        (backward_pass.TRIAL_LIMIT, backward_pass.TRIAL_LIMIT, 1, True),
+        (backward_pass.TRIAL_LIMIT + 1, 0, 1, None),
+        (0, backward_pass.TRIAL_LIMIT + 1, 1, None),
+        (backward_pass.TRIAL_LIMIT // 4, 0, 2, False),
+        (backward_pass.TRIAL_LIMIT // 4 + 1, 0, 2, True),
+        (0, 0, backward_pass.MAX_ENTRIES, False),
+        (0, 0, backward_pass.MAX_ENTRIES + 1, True),
         (0, 0, 0, False),
     ],
 )

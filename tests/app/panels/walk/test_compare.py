@@ -31,7 +31,7 @@ TAG = re.compile(r"<[^>]*>")
 
 
 def scene(entry: Entry, seed: int = 0, **knobs: int) -> Scene:
-    settings = entry.within(entry.settings(knobs))
+    settings = entry.with_clamped_indexes(entry.settings(knobs))
     term, refused = build_term(entry, settings)
     assert term is not None
     return Scene(
@@ -42,7 +42,7 @@ def scene(entry: Entry, seed: int = 0, **knobs: int) -> Scene:
         InputSpec(),
         dark=False,
         labels="names",
-        selected="",
+        selected_id="",
         term=term,
         build_refusal=refused,
     )
@@ -55,7 +55,7 @@ def moved(entry: Entry) -> dict[str, int]:
         other = knob.legal(knob.default + knob.step)
         found[knob.name] = other if other <= knob.max else knob.min
     for names in (found, *({name: value} for name, value in found.items())):
-        settings = entry.within(entry.settings(names))
+        settings = entry.with_clamped_indexes(entry.settings(names))
         term, refused = build_term(entry, settings)
         if term is not None and refused is None:
             return settings
@@ -127,13 +127,13 @@ def test_a_pin_that_is_too_long_is_not_read() -> None:
 )
 def test_another_system_may_be_pinned(asked: str) -> None:
     held, note = pin.parse_pin(MHA, asked)
-    assert held is not None and held.other is not None and not note
+    assert held is not None and held.other_entry is not None and not note
     assert pin.parse_pin(MHA, pin.pin_text(MHA, held)) == (held, "")
     other = pin.pinned_scene(scene(MHA), held)
-    assert isinstance(other, Scene) and other.entry == held.other and other.can_run
-    assert other.term == held.other.build(**held.settings)
+    assert isinstance(other, Scene) and other.entry == held.other_entry and other.can_run
+    assert other.term == held.other_entry.build(**held.settings)
     found = html(compare(pin=asked))
-    assert "System" in words(found) and f"Pinned: {held.other.title}" in found
+    assert "System" in words(found) and f"Pinned: {held.other_entry.title}" in found
     assert "Swap" not in found and "Unpin" in found
     for view in pin.VIEWS:
         fine(compare(pin=asked, compare=view))

@@ -102,7 +102,7 @@ def test_buttons_are_those_that_make_sense() -> None:
     options = [own["value"] for own in tags(compare._others(MHA), "option")]
     assert "multi-head-attention" not in options and "grouped-queries" in options
     assert len(options) == len(ncd.catalogue)  # and "Pin another system"
-    assert compare._published(MHA) == "" or MHA.presets
+    assert compare._preset_menu(MHA) == "" or MHA.presets
 
 
 def test_settings_that_differ_are_told_and_no_others() -> None:

@@ -8,8 +8,15 @@ import pytest
 import torch
 
 import ncd
-from ncd.app.panels.walk.shapes_and_cost import HEAD, Measured, _asking, _off, chart, cost_html
-from ncd.circuit.costs import COUNTED
+from ncd.app.panels.walk.shapes_and_cost import (
+    HEAD,
+    MeasuredCost,
+    _asking,
+    _float32_difference,
+    chart,
+    cost_html,
+)
+from ncd.circuit.costs import COUNTING_RULES
 from ncd.language.number_formats import Formats
 from ncd.run.run_memory import PeakMemory
 from ncd.site import markup
@@ -17,7 +24,9 @@ from tests.app.panels.views import CELL, inside, scene, tags, text
 
 HERE = scene("multi-head-attention", h=2, k=3, m=4, y=2, x=3)
 IDS = [op.node for op in HERE.cost.ops]
-MEASURED = Measured({id: 1.0 + n for n, id in enumerate(IDS)}, 3, PeakMemory(5000, 7000, "a ruler"))
+MEASURED = MeasuredCost(
+    {id: 1.0 + n for n, id in enumerate(IDS)}, 3, PeakMemory(5000, 7000, "a ruler")
+)
 
 
 def table(html: str, at: int = 0) -> list[list[str]]:
@@ -26,7 +35,7 @@ def table(html: str, at: int = 0) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("found", [None, MEASURED])
-def test_a_row_for_each_op_and_the_totals(found: Measured | None) -> None:
+def test_a_row_for_each_op_and_the_totals(found: MeasuredCost | None) -> None:
     html = cost_html(HERE, found)
     head, *rows, foot = table(html)
     assert tuple(head) == HEAD
@@ -48,7 +57,7 @@ def test_a_row_for_each_op_and_the_totals(found: Measured | None) -> None:
     picks = [own["data-select"] for own in tags(html, "tr") if "data-select" in own]
     assert picks == IDS
     notes = text(html.rpartition("</table>")[2])
-    assert COUNTED in notes and ("It was not run" in notes) == (found is None)
+    assert COUNTING_RULES in notes and ("It was not run" in notes) == (found is None)
     if found:
         assert "medians of 3 runs on cpu" in notes and "(a ruler)" in notes
         assert "5 kB measured forward" in notes and "7 kB measured with the backward" in notes
@@ -82,11 +91,11 @@ def test_the_formats_stand_before_the_table() -> None:
 def test_outputs_are_compared_with_those_in_float32() -> None:
     short = replace(HERE, formats=Formats(weights="int8"))
     (got,), (plain,) = short.trace.outputs, HERE.trace.outputs
-    off, largest = _off(short)
+    off, largest = _float32_difference(short)
     assert off == float((got - plain).abs().max()) > 0
     assert largest == float(plain.abs().max())
     assert f"{100 * off / largest:.2g} % of the largest" in cost_html(short, None)
-    assert _off(HERE) == (0, largest)
+    assert _float32_difference(HERE) == (0, largest)
 
 
 def test_the_chart_has_the_costliest_ops_first() -> None:

@@ -16,7 +16,7 @@ from ncd.app.panels.attention import attention_maps
 from ncd.app.panels.attention.attention_maps import SOFTMAX, Weights
 from ncd.app.panels.walk import compared_values
 from ncd.app.panels.walk.compared_diagrams import match
-from ncd.app.panels.walk.compared_values import Shown
+from ncd.app.panels.walk.compared_values import SideValues
 from ncd.app.parts import slice_picker
 from ncd.app.scene.scene import Scene
 from ncd.language.axes import Array, Axis
@@ -59,7 +59,7 @@ def test_a_softmax_is_compared_if_there_is_one_and_no_array_is_selected(
 ) -> None:
     every = softmaxes(here)
     session[SOFTMAX.name] = softmax.format(*(cell.id for cell in every))
-    two = replace(here, selected=selected)
+    two = replace(here, selected_id=selected)
     found = match(here.circuit, here.circuit)
     with (
         patch.object(compared_values, "_attention") as attention,
@@ -80,7 +80,7 @@ def test_what_one_side_lacks_or_cannot_run_is_left_out() -> None:
         compared_values.pair(ONE, TWO, replace(found, rows=()))
         assert attention.call_args.args[1][0] is None
     with patch.object(compared_values, "_values") as values:
-        compared_values.pair(ONE, replace(TWO, selected="v1"), replace(found, ids={}))
+        compared_values.pair(ONE, replace(TWO, selected_id="v1"), replace(found, ids={}))
         assert values.call_args.args[1][0] is None
     for runs in ((True, False), (False, True), (False, False)):
         ran = dict(zip((2, 4), runs, strict=True))
@@ -92,8 +92,8 @@ def test_what_one_side_lacks_or_cannot_run_is_left_out() -> None:
 # --- how far apart --------------------------------------------------------------------------------
 
 
-def side(*rows: list[float]) -> Shown:
-    return Shown(np.array(rows, np.float32)) if rows else Shown()
+def side(*rows: list[float]) -> SideValues:
+    return SideValues(np.array(rows, np.float32)) if rows else SideValues()
 
 
 NAN = float("nan")
@@ -118,8 +118,8 @@ NAN = float("nan")
         ),
     ],
 )
-def test_two_maps_say_how_far_apart_they_are(one: Shown, two: Shown, said: str) -> None:
-    assert text(compared_values._apart((one, two))) == said
+def test_two_maps_say_how_far_apart_they_are(one: SideValues, two: SideValues, said: str) -> None:
+    assert text(compared_values._difference_html((one, two))) == said
 
 
 def test_colours_are_for_signs_where_a_number_is_below_zero() -> None:
@@ -129,8 +129,8 @@ def test_colours_are_for_signs_where_a_number_is_below_zero() -> None:
             found = compared_values._values((PLAIN, PLAIN), values)
             half = compared_values._values((PLAIN, PLAIN), (None, values[1]))
         assert (found.ends.low < 0) == signed and found.ends.high == 2
-        assert half.sides[0] == Shown() and half.ends == found.ends
-    with patch.object(compared_values, "_part", return_value=Shown()):
+        assert half.sides[0] == SideValues() and half.ends == found.ends
+    with patch.object(compared_values, "_part", return_value=SideValues()):
         assert compared_values._values((PLAIN, PLAIN), values).ends.high == 1
 
 
@@ -140,12 +140,12 @@ def test_a_colour_image_can_be_compared_channel_by_channel(
 ) -> None:
     """The Values panel shows all three at first: no position, of which the first is compared."""
     session[slice_picker.SLICES.name] = place
-    cut = slice_picker.chosen(Array.parse("c:3 x:4x5"))
-    (slider,) = tags(compared_values._along(cut), "input")
+    cut = slice_picker.chosen_slice(Array.parse("c:3 x:4x5"))
+    (slider,) = tags(compared_values._dimension_slider(cut), "input")
     assert (slider["data-set"], slider["max"], slider["value"]) == ("c", "2", str(at))
-    assert f"= {at}" in text(compared_values._along(cut))
-    flat = slice_picker.chosen(Array.parse("x:4x5"))
-    assert compared_values._along(flat) == compared_values._along(None) == ""
+    assert f"= {at}" in text(compared_values._dimension_slider(cut))
+    flat = slice_picker.chosen_slice(Array.parse("x:4x5"))
+    assert compared_values._dimension_slider(flat) == compared_values._dimension_slider(None) == ""
 
 
 # --- heads ----------------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ def test_statistics_are_those_of_the_finite_numbers(
     found = statistics(torch.tensor(numbers))
     assert (found.mean, found.deviation) == (mean, spread)
     assert (found.smallest, found.largest) == ends
-    assert (found.masked, found.undefined) == (masked, undefined)
+    assert (found.masked_count, found.undefined_count) == (masked, undefined)
     finite = len(numbers) - masked - undefined
     assert sum(found.bins) == finite and len(found.bins) == (BINS if finite else 0)
     assert found.different == 0
@@ -73,7 +73,7 @@ MHA = scene("multi-head-attention", y=3, x=4, h=2, k=5)
 
 @pytest.mark.parametrize("id", sorted(MHA.circuit.values))
 def test_an_array_says_who_makes_and_who_takes_it_and_is_shown_as_it_is(id: str) -> None:
-    told = shown(VALUES, replace(MHA, selected=id))
+    told = shown(VALUES, replace(MHA, selected_id=id))
     makers = [cell for cell in MHA.circuit.cells if any(v.id == id for v in cell.outputs)]
     takers = [cell for cell in MHA.circuit.cells if any(v.id == id for v in cell.inputs)]
     linked = [own["data-node"] for own in tags(told.html, "span") if "data-node" in own]
@@ -100,5 +100,5 @@ def test_an_array_of_a_scan_is_said_to_be_that_of_its_last_position() -> None:
     inner = {id for body in loop.bodies for id in body.values}
     made_anew = "It is made anew at every position of the scan; these are its last numbers."
     for id in sorted(here.circuit.values):
-        said = shown(VALUES, replace(here, selected=id)).text
+        said = shown(VALUES, replace(here, selected_id=id)).text
         assert (made_anew in said) == (id in inner), id
