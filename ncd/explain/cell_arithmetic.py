@@ -339,11 +339,13 @@ def _transposed_conv(layer: Any, x: Tensor, groups: tuple[Group, ...], index: Pl
     lead, out, at = index[: -n - 1], index[-n - 1], index[-n:]
     window, taps = [], []
     for i, (dim,) in enumerate(groups[-n:]):
-        place, stride = at[i] + layer.padding[i], layer.stride[i]
-        first = max(0, -(-(place - layer.kernel_size[i] + 1) // stride))
-        last = min(dim.size - 1, place // stride)
-        window.append(IndexSpan(dim, max(0, last - first + 1), first))
-        taps.append(torch.tensor([place - stride * j for j in window[-1].positions]).long())
+        place, stride, gap = at[i] + layer.padding[i], layer.stride[i], layer.dilation[i]
+        span = gap * (layer.kernel_size[i] - 1)
+        reach = range(max(0, -(-(place - span) // stride)), min(dim.size - 1, place // stride) + 1)
+        found = [j for j in reach if (place - stride * j) % gap == 0]
+        first, step = (*found, 0)[0], gap // math.gcd(stride, gap)
+        window.append(IndexSpan(dim, len(found), first, step))
+        taps.append(torch.tensor([(place - stride * j) // gap for j in found]).long())
     weight = exact(layer.weight[:, out])
     for i, tap in enumerate(taps):
         weight = weight.index_select(i + 1, tap)

@@ -23,6 +23,7 @@ from ncd.ops.sliding_window import (
     Sides,
     SlidingWindowOp,
     Window,
+    factor,
     format_sides,
     per_dimension,
     side,
@@ -110,7 +111,7 @@ def write_transposed_convolution(
     x = steps.rename(x, c, inner)
     z = steps.product((x, weight), Array((*rest, *d, *old[-1:], *window)))
     summed = _array_signature(Array((*old[-1:], *window)), Array(new[-1:]))
-    (z,) = steps.call(Fold(summed, op.kernel, op.stride, op.pad), z)
+    (z,) = steps.call(Fold(summed, op.kernel, op.stride, op.pad, op.dilation), z)
     return _add_bias(op, steps, steps.product((z,), out), d)
 
 
@@ -142,7 +143,7 @@ def _array_signature(before: Array, after: Array) -> Signature:
 
 # --- Convolution, and the base that it shares with the transposed one
 
-DEFAULTS = {"stride": 1, "padding": 0, "dilation": 1, "groups": 1}  # of torch
+DEFAULTS = dict(stride=1, padding=0, output_padding=0, dilation=1, groups=1)  # of torch
 
 
 class ConvolutionOp(SlidingWindowOp):
@@ -167,6 +168,18 @@ class ConvolutionOp(SlidingWindowOp):
     def channels(self, site: Site) -> tuple[Array, Array]:
         """Returns the channels of the input and of the output."""
         return Array(site.own_inputs[0][:-1]), Array(site.own_outputs[0][:-1])
+
+    def unusual(self, site: Site) -> tuple[str, ...]:
+        """Returns the settings beside kernel and stride that are not the usual ones, in words."""
+        return (f"dilation {format_sides(self.dilation)}",) if self.dilation != 1 else ()
+
+    def letter_and_note(self, site: Site, usual: str) -> tuple[str, str]:
+        """Returns the letter at the end of the window axis, and the unusual settings beside it."""
+        letter, name = self.weight_letter(usual)
+        if unusual := self.unusual(site):  # a name above the letter would run into it
+            letter, _, above = letter.partition("^")
+            name = ", ".join(filter(None, (name or above.strip("{}"), *unusual)))
+        return letter, name
 
     def _layer(self, site: Site, kind: str, named: Mapping[str, Sides | Size]) -> Call:
         given = {key: value for key, value in named.items() if value != DEFAULTS[key]}
@@ -271,18 +284,12 @@ class Conv(ConvolutionOp):
     def glyph(self, site: Site) -> Glyph:
         if self.position_axes[0].name == self.position_axes[1].name:
             return single_mark_glyph(
-                site, "box", ", ".join((f"★{format_sides(self.kernel)}", *self._unusual(site)))
+                site, "box", ", ".join((f"★{format_sides(self.kernel)}", *self.unusual(site)))
             )
-        letter, name = self.weight_letter("conv")
-        if unusual := self._unusual(site):  # a name above the letter would run into it
-            letter, _, above = letter.partition("^")
-            name = ", ".join(filter(None, (name or above.strip("{}"), *unusual)))
-        return self.trapezoid(site, letter, name)
+        return self.trapezoid(site, *self.letter_and_note(site, "conv"))
 
-    def _unusual(self, site: Site) -> tuple[str, ...]:
-        """Returns the settings beside kernel and stride that are not the usual ones, in words."""
-        gap = f"dilation {format_sides(self.dilation)}" if self.dilation != 1 else ""
-        return tuple(filter(None, (gap, self._groups(site) if self.groups > 1 else "")))
+    def unusual(self, site: Site) -> tuple[str, ...]:
+        return (*super().unusual(site), *((self._groups(site),) if self.groups > 1 else ()))
 
     def _groups(self, site: Site) -> str:
         """Returns the groups in words, of which a number of channels may not be told."""
@@ -304,7 +311,7 @@ class Conv(ConvolutionOp):
         return rf"z_{{d,x}} = {bias}\sum_{{{c},\,j}} W_{{d,c,j}}\; a_{{c,\;s x + {j} - p}}"
 
     def description(self, site: Site) -> str:
-        settings = ", ".join(filter(None, (self.name, self.setting, *self._unusual(site))))
+        settings = ", ".join(filter(None, (self.name, self.setting, *self.unusual(site))))
         return f"convolution {settings}: {site.own_inputs} to {site.own_outputs}"
 
     def expansion(self, site: Site) -> Term | None:
@@ -369,9 +376,13 @@ class ConvTranspose(ConvolutionOp):
         stride: The step of the window in the output, or one for each dimension.
         padding: The number of positions that are cut off at each end.
         bias: Whether a learned bias is added.
+        output_padding: The number of positions that are added at the far end; several sizes become
+            one under a stride, and it says which of them comes back.
+        dilation: The distance between positions of the window.
 
     Raises:
-        SizeError: If the padding leaves no position, or no input has the size of the output.
+        SizeError: If the padding leaves no position, no input has the size of the output, or the
+            output padding reaches beyond a step.
 
     Source: Notebook, figures 27 and 28.
 
@@ -387,18 +398,36 @@ class ConvTranspose(ConvolutionOp):
     stride: Sides = term_field(sides(1), 2)
     padding: Sides = term_field(sides(), 0)
     bias: bool = term_field(FLAG, True)
+    output_padding: Sides = term_field(sides(), 0)
+    dilation: Sides = term_field(sides(1), 1)
     pattern_form: ClassVar[str] = "c+ x -> d+ y"
 
+    def check_axes(self, binding: Binding) -> None:
+        super().check_axes(binding)
+        settings = (self.output_padding, self.stride, self.dilation)
+        n = min((len(value) for value in settings if isinstance(value, tuple)), default=1)
+        for more, *steps in zip(*(per_dimension(value, n) for value in settings), strict=True):
+            if more >= max(steps):
+                raise SizeError(
+                    f"the output padding is {more}, but it stays below the stride "
+                    f"or the dilation, here {max(steps)}",
+                    cure=f"output_padding = {max(steps) - 1}",
+                    axis="output_padding",
+                    nearest=max(steps) - 1,
+                )
+
+    def one_window(self, i: int) -> int:
+        """Returns the output size of a single position."""
+        return self.span(i) - 2 * side(self.padding, i) + side(self.output_padding, i)
+
     def min_input_size(self, i: int) -> int:
-        over = side(self.kernel, i) - 2 * side(self.pad, i) - 1
-        return 1 + max(0, -(over // side(self.stride, i)))
+        return 1 + max(0, -((self.one_window(i) - 1) // side(self.stride, i)))
 
     def output_size(self, size: int, i: int) -> int:
-        steps = (size - 1) * side(self.stride, i)
-        return steps - 2 * side(self.padding, i) + side(self.kernel, i)
+        return (size - 1) * side(self.stride, i) + self.one_window(i)
 
     def input_size(self, size: int, i: int) -> int | None:
-        over = size - side(self.kernel, i) + 2 * side(self.padding, i)
+        over = size - self.one_window(i)
         steps, left = divmod(over, side(self.stride, i))
         if left or steps < 0:
             y = self.position_axes[1].name
@@ -412,14 +441,19 @@ class ConvTranspose(ConvolutionOp):
         return steps + 1
 
     def layer_call(self, site: Site) -> Call:
-        named = {"stride": self.stride, "padding": self.padding}
+        named = {name: getattr(self, name) for name in DEFAULTS if name != "groups"}
         return self._layer(site, "ConvTranspose", named)
 
     def initial_values(self, site: Site) -> Mapping[str, InitialValue]:
         return self._weights(site, *self.channels(site))
 
     def glyph(self, site: Site) -> Glyph:
-        return self.trapezoid(site, *self.weight_letter("up"), turned="T")
+        return self.trapezoid(site, *self.letter_and_note(site, "up"), turned="T")
+
+    def unusual(self, site: Site) -> tuple[str, ...]:
+        more = format_sides(self.output_padding)
+        added = (f"output padding {more}",) if self.output_padding != 0 else ()
+        return (*super().unusual(site), *added)
 
     def flops(self, site: Site) -> int:
         window = prod(per_dimension(self.kernel, self.spatial_rank(site)))
@@ -432,11 +466,13 @@ class ConvTranspose(ConvolutionOp):
         )
 
     def latex(self, site: Site) -> str:
-        return r"z_{d,\;s x + j - p} \mathrel{+}= W_{c,d,j}\; a_{c,x} \quad\text{for all } c, x, j"
+        gap = "" if self.dilation == 1 else factor(self.dilation, r"\delta")
+        place, every = f"s x + {gap}j - p", r"\quad\text{for all } c, x, j"
+        return rf"z_{{d,\;{place}}} \mathrel{{+}}= W_{{c,d,j}}\; a_{{c,x}} {every}"
 
     def description(self, site: Site) -> str:
-        types = f"{site.own_inputs} to {site.own_outputs}"
-        return f"transposed convolution {self.name}, {self.setting}: {types}"
+        settings = ", ".join((self.name, self.setting, *self.unusual(site)))
+        return f"transposed convolution {settings}: {site.own_inputs} to {site.own_outputs}"
 
     def written_out(self, site: Site, steps: TermBuilder, ins: Slots) -> tuple[ArrayHandle, ...]:
         return (write_transposed_convolution(self, site, steps, ins[0]),)
@@ -458,5 +494,10 @@ class ConvTranspose(ConvolutionOp):
                 cls("k h x -> d:3 u", "up", 3, 2, 1, False),
                 "k:2 h:2 x:4",
                 "F.conv_transpose1d(a.flatten(0, 1), w[0], None, 2, 1)",
+            ),
+            Sample(
+                cls("c x -> d:3 u", "up", 3, 2, 1, True, (1, 0), (1, 2)),
+                "c:2 x:3x4",
+                "F.conv_transpose2d(a, w[0], w[1], 2, 1, (1, 0), 1, (1, 2))",
             ),
         )

@@ -141,7 +141,7 @@ class SlidingWindowOp(Op):
 
     def _check_sides(self, axis: Axis) -> None:
         """Raises MismatchError for settings of another number of dimensions than the axis."""
-        for name in ("kernel", "stride", "padding", "dilation"):
+        for name in ("kernel", "stride", "padding", "output_padding", "dilation"):
             value = getattr(self, name, 1)
             if isinstance(value, tuple) and axis.size is not None and len(value) != len(axis.shape):
                 raise MismatchError(
@@ -343,9 +343,9 @@ class Window(SlidingWindowOp):
     def latex(self, site: Site) -> str:
         x, y, w = self.dom[0].names[0], *self.signature.cod[0].names
         names = [name.replace("_", "").replace("/", "") for name in (x, y, w)]
-        d = "" if self.dilation == 1 else _factor(self.dilation, r"\delta")
-        s = "" if self.stride == 1 else _factor(self.stride, "s")
-        p = "" if self.padding == 0 else f" - {_factor(self.padding, 'p').strip()}"
+        d = "" if self.dilation == 1 else factor(self.dilation, r"\delta")
+        s = "" if self.stride == 1 else factor(self.stride, "s")
+        p = "" if self.padding == 0 else f" - {factor(self.padding, 'p').strip()}"
         return rf"z_{{{names[1]},\,{names[2]}}} = a_{{{s}{names[1]} + {d}{names[2]}{p}}}"
 
     def description(self, site: Site) -> str:
@@ -514,6 +514,6 @@ def _identity(window: Axis) -> TorchExpr:
     return rearrange(Cast(same, "real"), singles, (own, (), *singles[len(own) :]))
 
 
-def _factor(value: Sides, letter: str) -> str:
+def factor(value: Sides, letter: str) -> str:
     """Returns a number in a formula, or a letter where each dimension has its own."""
     return f"{value if isinstance(value, int) else letter} "

@@ -147,6 +147,19 @@ def test_the_terms_of_a_transposed_convolution_are_inside_its_input() -> None:
     assert reached == [[0], [0, 1], [0, 1, 2], [1, 2, 3], [2, 3], [3]]
 
 
+@pytest.mark.parametrize("kernel", [1, 2, 4])
+@pytest.mark.parametrize(("stride", "gap"), [(1, 1), (2, 3), (3, 2), (4, 2), (2, 4)])
+def test_a_number_of_a_transposed_convolution_is_the_sum_of_its_terms(
+    kernel: int, stride: int, gap: int
+) -> None:
+    op = ConvTranspose("c x -> d:2 y", "up", kernel, stride, 1, True, max(stride, gap) - 1, gap)
+    module, run = traced(Then(Id(Type.parse("c:2 x:4")), op))
+    (out,) = module.circuit.outputs
+    for at in range(run.values[out.id].shape[-1]):
+        found = number_origin(module, run.values, out.id, (1, at))
+        assert agrees(found) and found.value == pytest.approx(run.values[out.id][1, at].item())
+
+
 def test_batch_norm_after_training_uses_what_it_kept() -> None:
     module, _ = traced(Then(Id(Type.parse("b:4 c:3")), BatchNorm("b c")))
     module.eval()

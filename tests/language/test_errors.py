@@ -252,6 +252,12 @@ DIVISIONS: list[tuple[Call, str]] = [
         "ConvTranspose up (c x -> d y): axis x has size 1, too small for a window of 2. "
         "Bound so far: c 2, x 1, d 2. Try x = 3.",
     ),
+    (
+        lambda: Id("c:2 x:3x3") >> ConvTranspose("c x -> d:2 y", output_padding=(1, 3)),
+        "ConvTranspose up (c x -> d y): the output padding is 3, but it stays below "
+        "the stride or the dilation, here 2. "
+        "Bound so far: c 2, x 3×3, d 2, y 7×9. Try output_padding = 1.",
+    ),
     *[
         (
             lambda kernel=kernel: Id("c:2 x:4") >> Conv("c x -> d:2 y", "conv", kernel),

@@ -154,17 +154,17 @@ def test_settings_that_change_nothing_are_not_written() -> None:
 @pytest.mark.parametrize("kernel", (1, 2, 5))
 @pytest.mark.parametrize("stride", (1, 2, 3))
 @pytest.mark.parametrize("padding", (0, 1, 2))
+@pytest.mark.parametrize(("more", "gap"), ((0, 1), (0, 2), (1, 2), (1, 3)))
 def test_a_transposed_window_gives_the_sizes_that_torch_gives(
-    kernel: int, stride: int, padding: int
+    kernel: int, stride: int, padding: int, more: int, gap: int
 ) -> None:
-    op = ncd.ConvTranspose("c x -> d:1 y", "up", kernel, stride, padding)
+    op = ncd.ConvTranspose("c x -> d:1 y", "up", kernel, stride, padding, True, more, gap)
     given = {}
     for size in range(1, 12):
         weight = torch.ones(1, 1, kernel)
         try:
-            out = F.conv_transpose1d(
-                torch.ones(1, 1, size), weight, stride=stride, padding=padding
-            ).shape[-1]
+            x = torch.ones(1, 1, size)
+            out = F.conv_transpose1d(x, weight, None, stride, padding, more, 1, gap).shape[-1]
         except RuntimeError:
             out = 0
         if out > 0:

@@ -227,7 +227,9 @@ def conv_transpose(d: Draws, given: Type) -> Term | None:
         return None
     channels, places = found
     pattern = f"{channels} {places} -> {d.axis()} {d.name()}"
-    return ConvTranspose(pattern, "up", d.number(1, 3), d.number(1, 2), bias=d.yes())
+    stride, gap = d.number(1, 2), d.number(1, 2)
+    more = d.number(0, max(stride, gap) - 1)
+    return ConvTranspose(pattern, "up", d.number(1, 3), stride, 0, d.yes(), more, gap)
 
 
 def max_pool(d: Draws, given: Type) -> Term | None:

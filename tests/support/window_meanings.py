@@ -82,8 +82,9 @@ def conv_transpose(cell: Cell, own: Own, w: Weights) -> Own:
     out = np.zeros((d, *new.shape))
     for place in np.ndindex(*old.shape):
         for offset in np.ndindex(*of(op.kernel, n)):
-            steps = zip(place, offset, of(op.stride, n), of(op.pad, n), strict=True)
-            at = [s * p + o - b for p, o, s, b in steps]
+            settings = (of(each, n) for each in (op.stride, op.pad, op.dilation))
+            steps = zip(place, offset, *settings, strict=True)
+            at = [s * p + g * o - b for p, o, s, b, g in steps]
             if all(0 <= a < size for a, size in zip(at, new.shape, strict=True)):
                 every = (slice(None),)
                 out[(*every, *at)] += x[(*every, *place)] @ weight[(*every, *every, *offset)]

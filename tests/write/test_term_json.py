@@ -85,6 +85,12 @@ def test_an_unknown_field_is_refused_however_many_there_are() -> None:
         assert str(caught.value) == message
 
 
+def test_a_file_from_before_a_field_means_what_it_meant() -> None:
+    text = '{"term": "ConvTranspose", "pattern": "c:2 x:4 -> d:3 y", "kernel": 3, "padding": 1}'
+    op = ncd.ConvTranspose("c:2 x:4 -> d:3 y", "up", 3, 2, 1)
+    assert from_json(text) == op and op.dilation == 1 and op.output_padding == 0
+
+
 @pytest.mark.catalogue
 def test_the_kinds_are_the_structures_and_the_ops() -> None:
     assert set(KINDS.values()) == {*map(type, STRUCTURES), *CATALOGUE}

@@ -234,16 +234,17 @@ def transposed_convolution(
     dilation: Any = 1,
 ) -> ImportedValue:
     plain = is_unshared_parameter(g, weight) and (bias is None or is_unshared_parameter(g, bias))
-    if not plain or groups != 1 or _sides(dilation) != 1 or _sides(output_padding) != 0:
+    if not plain or groups != 1:
         n = len(g.value(weight).dims) - 2
         each = (sides(value, n) for value in (stride, padding, dilation))
         return computed_transpose(g, x, weight, bias, [*zip(*each, strict=True)], groups)
     kernel = _sides(weight.tensor.shape[2:])
-    steps = (_sides(stride), _sides(padding))
+    numbers = [_sides(v) for v in (stride, padding, output_padding, dilation)]
     name = parameter_name(weight.layer, g.path)
 
     def made(pattern: Signature) -> Term:
-        return ConvTranspose(pattern, name, kernel, *steps, bias is not None)
+        step, pad, more, gap = numbers
+        return ConvTranspose(pattern, name, kernel, step, pad, bias is not None, more, gap)
 
     weights = [weight] if bias is None else [weight, bias]
     return add_window_op(g, x, weight.tensor.dim() - 2, weight.tensor.shape[1], made, weights)

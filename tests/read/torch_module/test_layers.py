@@ -27,6 +27,7 @@ LAYERS: dict[str, tuple[Callable[[], nn.Module], tuple[Shape, ...]]] = {
     "convolution without a batch": (lambda: nn.Conv1d(6, 4, 3), (ROW[1:],)),
     "solid convolution": (lambda: nn.Conv3d(4, 2, 2, stride=(1, 2, 1), bias=False), (SOLID,)),
     "transposed convolution": (lambda: nn.ConvTranspose2d(6, 4, 3, 2, 1, 1, 2), (IMAGE,)),
+    "transposed to an odd size": (lambda: nn.ConvTranspose2d(6, 4, 3, 2, (1, 0), (0, 1)), (IMAGE,)),
     "transposed with gaps": (lambda: nn.ConvTranspose1d(6, 4, 3, dilation=2), (ROW,)),
     "max pooling rounded up": (lambda: nn.MaxPool2d(3, 2, 1, ceil_mode=True), (IMAGE,)),
     "max pooling with gaps": (lambda: nn.MaxPool2d(2, dilation=2), (IMAGE,)),
@@ -173,6 +174,14 @@ def test_a_matrix_with_a_side_of_1_is_that_of_a_layer_if_its_rows_come_first(
     found = from_torch(Reshaped(*shape), torch.ones(3, 4))
     assert ("Linear('m:4 -> d:8', 'w')" in repr(found.term)) == layer
     assert found.difference == 0
+
+
+def test_a_transposed_convolution_keeps_its_settings() -> None:
+    layer = nn.ConvTranspose2d(6, 4, 3, 2, 1, (0, 1), dilation=2)
+    found = from_torch(layer, torch.randn(IMAGE))
+    (op,) = (cell.op for cell in found.module().circuit.cells if cell.op.role == "convolution")
+    settings = (op.kernel, op.stride, op.padding, op.output_padding, op.dilation)  # type: ignore[attr-defined]
+    assert settings == (3, 2, 1, (0, 1), 2) and not found.boxes
 
 
 class Turned(nn.Module):
