@@ -143,7 +143,7 @@ def _array_signature(before: Array, after: Array) -> Signature:
 
 # --- Convolution, and the base that it shares with the transposed one
 
-DEFAULTS = dict(stride=1, padding=0, output_padding=0, dilation=1, groups=1)  # of torch
+DEFAULTS = {"stride": 1, "padding": 0, "output_padding": 0, "dilation": 1, "groups": 1}  # of torch
 
 
 class ConvolutionOp(SlidingWindowOp):
