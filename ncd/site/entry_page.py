@@ -245,10 +245,12 @@ def _questions(view: LessonStep) -> Iterator[Question]:
 
 def _question_html(found: Question) -> str:
     answers = " · ".join(map(_answer, found.answers))
+    pairs = zip(found.answers, found.feedback, strict=True)
+    faults = "".join(f"<li>{_answer(said)}: {markup.text(why)}</li>" for said, why in pairs if why)
     return (
         f"<p>{markup.text(found.text)} <span class='muted'>{answers}</span></p><details>"
-        f"<summary>The answer</summary><p><b>{_answer(found.answers[found.answer_index])}</b> "
-        f"{markup.text(found.explanation)}</p></details>"
+        f"<summary>The answer</summary><p><b>{_answer(found.answer)}</b> "
+        f"{markup.text(found.explanation)}</p><ul>{faults}</ul></details>"
     )
 
 

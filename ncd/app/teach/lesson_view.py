@@ -165,12 +165,20 @@ def _html(found: Question, chosen: str) -> str:
 
 def _room(found: Question) -> str:
     """Returns the room of the answer: a text about as long, which says nothing of it."""
-    words = -(-len(f"{_verdict(found, '')} {found.explanation}") // 5)
+    longest = max(len(_fault(found, str(n))) for n in range(len(found.answers)))
+    words = -(-(len(f"{_verdict(found, '')} {found.explanation}") + longest) // 5)
     return f'<p class="room" aria-hidden="true">{"nnnn " * words}</p>'
 
 
 def _verdict_html(found: Question, chosen: str) -> str:
-    return f'<p role="status">{_verdict(found, chosen)} {markup.text(found.explanation)}</p>'
+    why = markup.text(f"{_fault(found, chosen)} {found.explanation}".strip())
+    return f'<p role="status">{_verdict(found, chosen)} {why}</p>'
+
+
+def _fault(found: Question, chosen: str) -> str:
+    """Returns why the chosen answer is wrong; empty if it is right, or none was chosen."""
+    faults = dict(zip(map(str, range(len(found.answers))), found.feedback, strict=False))
+    return faults.get(chosen, "")
 
 
 def _answer(found: Question, n: int, chosen: str) -> str:

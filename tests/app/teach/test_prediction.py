@@ -28,6 +28,7 @@ FOUND = Question(
     (Array((Axis("y", 3), Axis("m", 4))), Axis("k", 2), "<b>none</b>"),
     1,
     "Because of k & y.",
+    feedback=("It has m & y too much.", "", "There is one."),
 )
 
 
@@ -40,7 +41,7 @@ def test_answers_are_buttons_until_one_is_chosen() -> None:
     assert "✓" not in html and "Because" not in html and "right" not in html
     assert text(inside(html, "p")[0]) == "What <is> it?"
     room = inside(html, "p")[1]
-    words = text("No: it is B. Because of k & y.")
+    words = text("No: it is B. It has m & y too much. Because of k & y.")
     assert len(words) <= len(room.replace("nnnn ", "nnnnn")) <= len(words) + 12
     assert set(room.split()) == {"nnnn"}
 
@@ -49,7 +50,8 @@ def test_answers_are_buttons_until_one_is_chosen() -> None:
     ("chosen", "kinds", "said"),
     [
         ("1", ["other", "right", "other"], "Right."),
-        ("0", ["wrong", "right", "other"], "No: it is B."),
+        ("0", ["wrong", "right", "other"], "No: it is B. It has m & y too much."),
+        ("2", ["other", "right", "wrong"], "No: it is B. There is one."),
         ("show", ["other", "right", "other"], "It is B."),
     ],
 )

@@ -71,9 +71,111 @@ def test_axes_numbers_and_layers() -> None:
     assert right(LENET, "most:flops") == "Conv conv1"
 
 
+ENTRIES = ncd.catalogue
+ALL, SAME, LATER = (
+    "all of them",
+    "the same place only",
+    "the same place and all later ones",
+)
+COMPUTED = [
+    # who reaches whom: what everyone knows of these systems
+    ("decoder-only-block", {}, "mixes:t", LATER, "A change at place 7 reaches places 7 to 12 of t"),
+    ("encoder-block", {}, "mixes:t", ALL, "A change at place 7 reaches all 12 places of t"),
+    ("pointwise-feed-forward", {}, "mixes:t", SAME, "reaches place 3 of t, and no other"),
+    ("multi-head-attention", {}, "mixes:x,y", ALL, "reaches all 20 places of y"),
+    ("multi-head-attention", {}, "mixes:h@v7,h@v10", SAME, "reaches place 3 of h, and no other"),
+    ("sliding-window", {"n": 1}, "mixes:t", "the same place and some near it",
+     "A change at place 11 reaches places 11 to 14 of t, and no others"),
+    ("convolution", {"k": 3}, "mixes:x,y", "the same place and some near it",
+     "reaches 9 of the 1,024 places of y"),
+    ("batch-norm", {}, "mixes:b", ALL, "reaches all 8 places of b"),
+    ("gpt-2", {}, "mixes:t", LATER, "reaches places 7 to 12 of t"),
+    # what is left when something is cut
+    ("multi-head-attention", {}, "cut:n6", "on nothing: it is the same for every input",
+     "Whatever goes in, the same comes out."),
+    ("multi-head-attention", {}, "cut:n2", "on the input x m only",
+     "The result is the same for another input y m."),
+    ("encoder-block", {"n": 1}, "cut:f1", "each place on its own place of the input only",
+     "A change at place 7 reaches place 7 of the result, and no other."),
+    ("encoder-block", {}, "cut:f1", "on all that it did before", "reaches all 12 places"),
+    ("lora", {}, "cut:f1", "on all that it did before", "reaches place 4"),
+    # what changes
+    ("rotary", {}, "changes:s=50", "none", "None of the 384 numbers changes."),
+    ("rotary", {}, "changes:s=50,v9", "all", "All of the 384 numbers change."),
+    ("scaled-dot-product-attention", {"y": 6, "x": 6}, "changes:causal=1", "some",
+     "numbers change."),
+    # published sizes, known by heart
+    ("gpt-2", {}, "most:parameters:gpt-2-small", "Param wte", "Param wte has 38,597,376"),
+    ("gpt-2", {}, "estimate:parameters:gpt-2-small", "120 million", "There are 124,439,808."),
+    ("gpt-2", {}, "order:parameters:gpt-2-small,gpt-2-xl", "GPT-2 XL", "1,557,611,200"),
+    ("multi-head-attention", {}, "order:parameters:n1,n2", "both just as many", "Linear Q: 8,192"),
+    ("encoder-block", {"n": 1}, "order:flops:n3,n6", "Linear q", "Einsum scores: 18,432"),
+    ("grouped-queries", {}, "cache:g=1", "half as many", "There are 128 then."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "sizes", "ask", "answer", "why"), COMPUTED)
+def test_what_is_computed_is_what_is_known(name: str, sizes, ask: str, answer: str, why) -> None:
+    found = asked(ENTRIES[name], ask, **sizes)
+    assert found.answer == answer
+    assert why in found.explanation
+
+
+def test_each_wrong_answer_is_told_why() -> None:
+    """In a sentence of its own; the right one has none."""
+    asks = [
+        *(("multi-head-attention", ask) for ask in ("shape:v7", "numbers:v7", "gone:n4",
+          "along:n6", "parameters:h=8", "flops:x=44")),
+        *((name, ask) for name, sizes, ask, *_ in COMPUTED if not sizes),
+    ]  # fmt: skip
+    for name, ask in asks:
+        found = asked(ENTRIES[name], ask)
+        for n, fault in enumerate(found.feedback):
+            if n == found.answer_index:
+                assert fault == ""
+            else:
+                assert fault[0] == fault[0].upper() and fault[-1] == ".", (ask, fault)
+        assert len(found.feedback) == len(found.answers) == len(set(map(str, found.answers)))
+
+
+@pytest.mark.parametrize(
+    ("ask", "wrong", "fault"),
+    [
+        ("shape:v7", "x k h", "The axis k 16 does not leave Einsum scores, and y 20 does."),
+        ("numbers:v7", "46", "That is the sum of the sizes; places are counted by their product."),
+        ("numbers:v7", "88", "That leaves out y."),
+        ("gone:n4", "h", "The axis h goes in and leaves again."),
+        ("along:n6", "h", "At each place of h the same is done again."),
+        ("parameters:h=8", "just as many",
+         "Some of them depend on h, so their number changes."),
+        ("parameters:x=44", "twice as many", "None of them depends on x."),
+        ("flops:x=44", "twice as many", "Only a part of them grows with x: the rest stays."),
+        ("mixes:x,y", "none of them", "A change at place 1 reaches place 1 of y."),
+        ("cut:n2", "on the input y m only", "The input y m no longer changes the result."),
+    ],
+)  # fmt: skip
+def test_why_an_answer_is_wrong(ask: str, wrong: str, fault: str) -> None:
+    found = asked(MHA, ask)
+    words = [" ".join(a.names) if isinstance(a, Array) else str(a) for a in found.answers]
+    named = [a.display_name if isinstance(a, Axis) else w
+             for a, w in zip(found.answers, words, strict=True)]  # fmt: skip
+    assert found.feedback[named.index(wrong)] == fault
+
+
+def test_a_model_that_is_too_large_is_not_run() -> None:
+    gpt = ENTRIES["gpt-2"]
+    small = gpt.settings(gpt.preset("gpt-2-small").knobs)
+    assert question(gpt, small, "mixes:t") is None
+    assert question(gpt, small, "most:parameters") is not None
+
+
 @pytest.mark.parametrize(
     "ask",
     [
+        *("order:parameters:n1", "order:money:n1,n2", "order:cache:n1,n2", "order:flops:n1,n99"),
+        *("estimate:money", "estimate:parameters:gpt-9", "most:parameters:gpt-9", "most:bytes"),
+        *("mixes:z", "mixes:x,z", "mixes:h", "mixes:h@v99", "cut:", "cut:n99", "cut:v99"),
+        *("changes:y=8", "changes:z=3", "changes:x=22", "changes:", "cache:h=4"),
         *("", "shape", "shape:v0", "shape:v99", "shape:n4", "gone:n6", "along:n4", "most:money"),
         *("most:parameters", "parameters:", "parameters:h", "parameters:h=4", "parameters:h=0"),
         *("parameters:h=4.5", "flops:z=3", "flops:causal=1", "flops:h=99999999", "numbers:v7:v8"),
