@@ -128,6 +128,11 @@ class Facts:
         return trace.values[self.ops(label)[n].outputs[0].id]
 
 
+def growth_factor(f: Facts, knob: str) -> float:
+    """How many times as large the question makes a size."""
+    return f.then.settings[knob] / f.settings[knob]
+
+
 def _is(label: str, name: str) -> bool:
     return not name or label == name or label.split()[-1] == name or label.split()[0] == name
 

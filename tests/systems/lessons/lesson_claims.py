@@ -9,18 +9,13 @@ import torch
 from torch import Tensor
 
 from ncd.systems.images.convolution_stack import field_sizes, stack_of
-from tests.systems.lessons.facts import Claim, Facts
+from tests.systems.lessons.facts import Claim, Facts, growth_factor
 
 
 def ones(weights: Tensor, axis: int) -> bool:
     """Whether the weights are positive and sum to 1 along an axis."""
     total = weights.sum(axis)
     return bool((weights >= 0).all()) and torch.allclose(total, torch.ones_like(total))
-
-
-def change(f: Facts, knob: str) -> float:
-    """How many times as large the question makes a size."""
-    return f.then.settings[knob] / f.settings[knob]
 
 
 def softmax_ops(f: Facts) -> int:
@@ -42,11 +37,11 @@ LESSONS: Mapping[str, Mapping[str, Claim]] = {
             len(f.ops()) == 3 and f.ins("batch") == f.ins("layer")
         ),
         "The same shape.": lambda f: f.ins("batch") == f.outs("batch") == f.outs("layer"),
-        "Images are now twice as wide and high.": lambda f: change(f, "x") == 2,
+        "Images are now twice as wide and high.": lambda f: growth_factor(f, "x") == 2,
         "Just as many: a scale and a shift belong to a channel, not to a pixel.": lambda f: (
             f.grows("parameters") == 1
         ),
-        "And with twice as many channels?": lambda f: change(f, "c") == 2,
+        "And with twice as many channels?": lambda f: growth_factor(f, "c") == 2,
         "Twice as many: two numbers for each channel in each of the norms.": lambda f: (
             f.grows("parameters") == 2
             and f.count("parameters", "batch") == f.count("parameters", "layer") == 2 * f.size("c")
@@ -69,7 +64,7 @@ LESSONS: Mapping[str, Mapping[str, Claim]] = {
             f.settings["p"] == 0 and f.shape("x") == (32, 32)
         ),
         "30 places on each side: 32 − 3 + 1.": lambda f: f.shape("y") == (30, 30),
-        "Now the picture is twice as wide and high.": lambda f: change(f, "x") == 2,
+        "Now the picture is twice as wide and high.": lambda f: growth_factor(f, "x") == 2,
         "Just as many: nine and a bias for each filter.": lambda f: (
             f.grows("parameters") == 1 and f.count("parameters") == (9 + 1) * f.size("f")
         ),
@@ -111,7 +106,7 @@ LESSONS: Mapping[str, Mapping[str, Claim]] = {
         "The windows of all three channels have 27.": lambda f: (
             f.count("parameters", "spatial") == 27 and f.size("c") == 3
         ),
-        "Twice as many channels go in.": lambda f: change(f, "c") == 2,
+        "Twice as many channels go in.": lambda f: growth_factor(f, "c") == 2,
         "Twice as many, and a convolution at once would have twice as many too.": lambda f: (
             f.grows("parameters") == 2 == f.size("c") / f.at().size("c")
         ),
@@ -161,7 +156,7 @@ LESSONS: Mapping[str, Mapping[str, Claim]] = {
             )
             < 0.01
         ),
-        "Twice as many words.": lambda f: change(f, "t") == 2,
+        "Twice as many words.": lambda f: growth_factor(f, "t") == 2,
         "The linear maps have twice the work, the scores four times.": lambda f: (
             f.then.grows("flops", "Linear") == 2 and f.then.grows("flops", "scores") == 4
         ),
@@ -175,9 +170,9 @@ LESSONS: Mapping[str, Mapping[str, Claim]] = {
         ),
         "Where there is no edge the weight is 0: that is the whole difference from attention in a "
         "text.": lambda f: bool((f.value("Softmax") == 0).any()),
-        "A graph with twice as many nodes.": lambda f: change(f, "n") == 2,
+        "A graph with twice as many nodes.": lambda f: growth_factor(f, "n") == 2,
         "Just as many: the weights know features, not nodes.": lambda f: f.grows("parameters") == 1,
-        "And with twice as many heads?": lambda f: change(f, "h") == 2,
+        "And with twice as many heads?": lambda f: growth_factor(f, "h") == 2,
         "Twice as many: each head has a map and two vectors of its own.": lambda f: (
             f.grows("parameters") == f.grows("parameters", "W", "a1", "a2") == 2
         ),
@@ -207,24 +202,24 @@ LESSONS: Mapping[str, Mapping[str, Claim]] = {
         ),
     },
     "llama": {
-        "Twice as many query heads for each head of keys.": lambda f: change(f, "q") == 2,
+        "Twice as many query heads for each head of keys.": lambda f: growth_factor(f, "q") == 2,
         "Far from twice: only the maps of queries and of the result grow.": lambda f: (
             1 < f.grows("parameters") < 1.3
             and f.grows("parameters", "q_proj", "o_proj") == 2
             and f.grows("parameters", "k_proj", "v_proj", "gate_proj") == 1
         ),
-        "Twice as many words in the vocabulary.": lambda f: change(f, "v") == 2,
+        "Twice as many words in the vocabulary.": lambda f: growth_factor(f, "v") == 2,
     },
     "lstm": {
         "One linear map makes four gates from the word at once.": lambda f: f.answer == "4h",
         "4h features, cut into four: what to take in, what to keep, what to propose, and what to "
         "say.": lambda f: f.lit == ["Cut"] and f.outs("Cut") == ["h"] * 4,
-        "The text is twice as long.": lambda f: change(f, "t") == 2,
+        "The text is twice as long.": lambda f: growth_factor(f, "t") == 2,
         "Just as many: the same weights read every word.": lambda f: f.grows("parameters") == 1,
         "Where the forget gate is near 1 the memory stays, and near 0 it is erased.": lambda f: (
             "'$1 * $3 + $2 * $4'" in repr(f.ops("cell")[0].op)
         ),
-        "The memory is twice as wide.": lambda f: change(f, "h") == 2,
+        "The memory is twice as wide.": lambda f: growth_factor(f, "h") == 2,
         "More than twice: the map from memory to memory has twice the features on both of its "
         "sides.": lambda f: f.grows("parameters") > 2 and 3.5 < f.grows("parameters", "hh") < 4,
     },
@@ -232,7 +227,7 @@ LESSONS: Mapping[str, Mapping[str, Claim]] = {
         "The best c are kept, and a softmax shares 1 among them.": lambda f: (
             f.outs("Top")[0] == "t c" and ones(f.value("Softmax"), 1)
         ),
-        "Twice as many experts.": lambda f: change(f, "e") == 2,
+        "Twice as many experts.": lambda f: growth_factor(f, "e") == 2,
         "Twice as many, as each expert has its own.": lambda f: f.then.grows("parameters") == 2,
         "Hardly more: still c experts compute, and only the router has more to score.": lambda f: (
             1 < f.grows("flops") < 1.05 and f.grows("flops", "gate") == 2
@@ -252,7 +247,7 @@ LESSONS: Mapping[str, Mapping[str, Claim]] = {
             f.lit == ["Einsum scores"] and "h" in f.outs("scores")[0]
         ),
         "The scores become weights that sum to 1.": lambda f: ones(f.value("Softmax"), 1),
-        "Twice as many heads, each as wide as before.": lambda f: change(f, "h") == 2,
+        "Twice as many heads, each as wide as before.": lambda f: growth_factor(f, "h") == 2,
         "Twice as much.": lambda f: f.grows("parameters") == 2,
         "A paper keeps k·h equal to m: then more heads are narrower heads, at the same cost.": (
             lambda f: f.at(h=8, k=8).grows("parameters") == f.at(h=8, k=8).grows("flops", "Q") == 1
@@ -326,7 +321,7 @@ LESSONS: Mapping[str, Mapping[str, Claim]] = {
             ones(f.value("Softmax"), 1) and bool((f.value("Softmax") > 0).all())
         ),
         "Twice as many queries, and twice as many keys.": lambda f: (
-            change(f, "y") == change(f, "x") == 2
+            growth_factor(f, "y") == growth_factor(f, "x") == 2
         ),
         "It is four times the work: this is why long texts are expensive.": lambda f: (
             f.grows("flops") == 4

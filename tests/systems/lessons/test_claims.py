@@ -10,11 +10,12 @@ import pytest
 import ncd
 from ncd.site.entry_page import file, prose
 from ncd.systems.lessons.lesson import written_lessons
+from tests.systems.lessons import first_lesson_claims, lesson_claims, picture_lesson_claims
 from tests.systems.lessons.facts import COMPARES, Facts, sentences
 from tests.systems.lessons.lead_claims import COUNT, LEADS
-from tests.systems.lessons.lesson_claims import LESSONS
 from tests.systems.lessons.page_claims import NO_NUMBER, NUMBER, PAGES
 
+LESSONS = first_lesson_claims.LESSONS | picture_lesson_claims.LESSONS | lesson_claims.LESSONS
 SAID = [
     (name, view.query, sentence)
     for name, lesson in written_lessons().items()

@@ -13,7 +13,7 @@ from ncd.circuit.circuit import Circuit
 from ncd.circuit.costs import Cost
 from ncd.systems.catalogue_entry import Entry
 from ncd.systems.lessons.computed_questions import question
-from ncd.systems.lessons.lesson import LessonStep, lesson_of
+from ncd.systems.lessons.lesson import LessonStep, default_lesson, lesson_of
 
 NUMBER = re.compile(r"\d[\d,]*")
 ENTRIES = list(ncd.catalogue.values())
@@ -44,8 +44,7 @@ def total(cost: Cost, label: str, what: str) -> int:
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
 def test_after_the_question_what_has_most_that_op_is_lit(entry: Entry) -> None:
     """In every lesson, written or not; of several ops of one name it is the one with the most."""
-    views = lesson_of(entry).views
-    for asks, shows in pairwise(views):
+    for asks, shows in (*pairwise(default_lesson(entry)), *pairwise(lesson_of(entry).views)):
         settings, query = split(entry, asks)
         what = query.get("ask", "").removeprefix("most:")
         if what not in ("parameters", "flops"):
@@ -79,7 +78,7 @@ def test_a_question_that_small_sizes_answer_otherwise_is_asked_at_published_ones
     name: str, preset: str
 ) -> None:
     entry = ncd.catalogue[name]
-    asks = next(view for view in lesson_of(entry).views if "ask=most:" in view.query)
+    asks = next(view for view in default_lesson(entry) if "ask=most:" in view.query)
     settings, query = split(entry, asks)
     assert settings == entry.settings(entry.preset(preset).knobs)
     found, small = (question(entry, at, query["ask"]) for at in (settings, entry.settings({})))
@@ -88,7 +87,7 @@ def test_a_question_that_small_sizes_answer_otherwise_is_asked_at_published_ones
 
 
 def test_gpt_2_has_most_in_its_table_of_words() -> None:
-    lines = [view.says for view in lesson_of(ncd.catalogue["gpt-2"]).views]
+    lines = [view.says for view in default_lesson(ncd.catalogue["gpt-2"])]
     why = "Param wte has 38,597,376 of 124,439,808, 31%; Linear c_fc 28,348,416."
     assert why in lines
 
@@ -96,7 +95,7 @@ def test_gpt_2_has_most_in_its_table_of_words() -> None:
 @pytest.mark.few(20)
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
 def test_sentences_are_sentences(entry: Entry) -> None:
-    for view in lesson_of(entry).views:
+    for view in (*default_lesson(entry), *lesson_of(entry).views):
         settings, query = split(entry, view)
         found = question(entry, settings, query["ask"]) if "ask" in query else None
         words = [found.text, found.explanation, *map(str, found.answers)] if found else []
@@ -108,7 +107,7 @@ def test_sentences_are_sentences(entry: Entry) -> None:
 @pytest.mark.few(20)
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
 def test_the_cost_of_a_system_is_told_as_it_is(entry: Entry) -> None:
-    line = lesson_of(entry).views[-1].says
+    line = default_lesson(entry)[-1].says
     cost = ncd.cost(entry.build())
     if "in one pass" in line:
         assert numbers(line) == [n for n in (cost.parameters, cost.flops) if n]

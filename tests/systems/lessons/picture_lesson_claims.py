@@ -1,0 +1,231 @@
+"""Claims of the lessons on pictures and graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+
+import ncd
+from ncd.app.panels.images.diffusion_steps import NAMES
+from ncd.run.seeding import example_inputs
+from tests.systems.lessons.facts import Claim, Facts, growth_factor
+
+
+def work(f: Facts, label: str) -> list[int]:
+    """The FLOPs of each op of a label, in order."""
+    return [op.flops for op in f.cost.ops if op.label == label]
+
+
+def reads_mixed_pixels(f: Facts) -> bool:
+    """Whether mixed pixels give the same answer, if the first map's weights are mixed alike."""
+    module, (picture,) = ncd.compile(f.circuit.term), example_inputs(f.circuit.term)
+    first = next(w for w in module.parameters() if w.shape[-1] == picture.numel())
+    order = torch.randperm(picture.numel(), generator=torch.Generator().manual_seed(0))
+    right = module(picture)
+    with torch.no_grad():
+        first.copy_(first[:, order].clone())
+    return torch.allclose(right, module(picture.flatten()[order].view_as(picture)), atol=1e-6)
+
+
+LESSONS: Mapping[str, Mapping[str, Claim]] = {
+    "gcn": {
+        "Each has a weight from the table, and without an edge it is 0.": lambda f: (
+            torch.equal(f.value("links") == 0, f.value("share") == 0)
+            and bool((f.value("links") == 0).any())
+        ),
+        "The graph gets twice as many nodes, and no more edges.": lambda f: (
+            growth_factor(f, "n") == 2 and f.then.settings["e"] == f.settings["e"]
+        ),
+        "3.4 times, as this drawing has a table of all pairs, and most of it is 0.": lambda f: (
+            round(float(f.grows("flops")), 1) == 3.4
+            and float((f.value("share") == 0).float().mean()) > 0.5
+        ),
+        "There are just as many weights.": lambda f: f.grows("parameters") == 1,
+    },
+    "image-recogniser": {
+        "The plainest network that reads digits: a picture becomes a row of numbers, and three "
+        "learned maps turn it into ten probabilities.": lambda f: (
+            len(f.ops("Linear")) == 3 and f.size("k") == 10
+        ),
+        "The thick bar lays the 28 rows of the picture end to end.": lambda f: f.size("x") == 28,
+        "784, and no wire says which pixels were neighbours.": lambda f: (
+            f.lit == ["Group"] and f.size("d") == 784
+        ),
+        "Mix the pixels of all pictures in one way, and it learns to read them just as well.": (
+            reads_mixed_pixels
+        ),
+        "A picture twice as wide and high.": lambda f: growth_factor(f, "x") == 2,
+        "3.5 times: the first map has a weight for each pixel and hidden feature.": lambda f: (
+            round(float(f.grows("parameters")), 1) == 3.5
+            and f.cost.ops[2].parameters == (f.size("d") + 1) * f.size("n")
+        ),
+        "A convolution would have no weight more.": lambda f: (
+            Facts.of("convolution").at(x=64).grows("parameters") == 1
+        ),
+        "Without a relu between them, three maps would be one.": lambda f: (
+            len(f.ops("relu")) == len(f.ops("Linear")) - 1 == 2
+        ),
+    },
+    "identity-resnet": {
+        "What came in: same channels, same places.": lambda f: (
+            f.lit.count("Add") == 1
+            and [str(value.array) for value in f.ops("Add")[1].inputs]
+            == [str(f.ops("Add")[1].outputs[0].array)] * 2
+        ),
+        "Images become smaller from block to block, by a stride of 2.": lambda f: (
+            f.settings["s"] == 2
+            and [2 * n for n in f.shape("x/2")] == [*f.shape("x")]
+            and [4 * n for n in f.shape("x/4")] == [*f.shape("x")]
+        ),
+        "With a stride of 1 they would not.": lambda f: (
+            f.then.settings["s"] == 1
+            and f.then.ops("Add")[-1].outputs[0].array[-1].shape == f.shape("x")
+        ),
+        "6.8 times, with not a single parameter more: the kernels meet four times as many places "
+        "in the second block, and sixteen times as many in the third.": lambda f: (
+            round(float(f.grows("flops")), 1) == 6.8
+            and f.grows("parameters") == 1
+            and [
+                now // before
+                for now, before in zip(
+                    work(f, "Conv conv_2"), work(f.at(), "Conv conv_2"), strict=True
+                )
+            ]
+            == [1] * 3 + [4] * 3 + [16] * 3
+        ),
+    },
+    "visual-attention": {
+        "Q is a convolution: windows of 3 × 3 pixels, one every 3 pixels.": lambda f: (
+            (f.settings["w"], f.settings["s"]) == (3, 3)
+        ),
+        "What does it make of 32 × 32 pixels?": lambda f: f.shape("y") == (32, 32),
+        "10 × 10 patches, each with k features for each of h heads.": lambda f: (
+            f.lit == ["Conv Q"] and f.shape("y/s") == (10, 10) and f.outs("Q") == ["h k y/s"]
+        ),
+        "The last two rows and columns are in no patch: nobody reads them.": lambda f: (
+            f.shape("y")[0] - 3 * f.shape("y/s")[0] == 2
+        ),
+        "Both pictures become twice as wide and high.": lambda f: (
+            growth_factor(f, "y") == growth_factor(f, "x") == 2
+        ),
+        "14 times: each picture has 4.41 times as many patches, and each patch is compared with "
+        "each.": lambda f: (
+            round(float(f.grows("flops"))) == 14
+            and f.size("y/s") / f.at().size("y/s") == f.size("x/s") / f.at().size("x/s") == 4.41
+        ),
+    },
+    "vit": {
+        "The patches are 7 × 7 pixels of a picture of 28 × 28.": lambda f: (
+            f.settings["s"] == 7 and f.shape("u") == (28, 28)
+        ),
+        "4 × 4 patches, so 16 words.": lambda f: f.shape("x") == (4, 4) and f.size("q") == 16,
+        "One more vector is put before them, which belongs to no patch: the classes are read from "
+        "it at the end.": lambda f: f.lit == ["Concat"] and f.size("t") == 16 + 1,
+        "Twice as many patches along each side.": lambda f: growth_factor(f, "x") == 2,
+        "Hardly more: only the table of positions grows.": lambda f: (
+            1 < f.grows("parameters") < 1.05
+            and f.count("parameters") - f.count("parameters", "position_embeddings")
+            == f.at().count("parameters") - f.at().count("parameters", "position_embeddings")
+        ),
+        "But the work is 4.4 times as much, and the longer the row, the more the comparing "
+        "weighs.": lambda f: (
+            round(float(f.grows("flops")), 1) == 4.4
+            and f.share("flops", "scores") > f.at().share("flops", "scores")
+        ),
+    },
+    "swin": {
+        "24 × 24 patches, in windows of 3 × 3, and each patch scores those in its window.": (
+            lambda f: f.shape("x_1") == (24, 24) and f.settings["w"] == 3
+        ),
+        "5,184, nine for each patch.": lambda f: (
+            f.lit == ["Einsum scores"]
+            and f.size("n_1") * f.size("t") ** 2 == 9 * f.size("x_1") == 5184
+        ),
+        "All with all would be 331,776.": lambda f: f.size("x_1") ** 2 == 331_776,
+        "So the next layer moves all windows by a patch, about half a window: they lie across the "
+        "old borders.": lambda f: (
+            repr(f.ops("Roll")[0].op).endswith(", -1)") and f.settings["w"] == 3
+        ),
+        "Then four patches are merged into one.": lambda f: f.size("x_1") == 4 * f.size("x_2"),
+        "How many of the 4,608 numbers does that leave?": lambda f: (
+            f.size("x_1") * f.size("m_1") == 4608
+        ),
+        "Half: a quarter as many patches, each with twice the features.": lambda f: (
+            2 * f.size("x_2") * f.size("m_2") == 4608
+            and (f.size("x_1"), f.size("m_2")) == (4 * f.size("x_2"), 2 * f.size("m_1"))
+        ),
+    },
+    "convnext": {
+        "Four times the channels, and then back.": lambda f: (
+            f.size("d_1") == 4 * f.size("c_1") and f.outs("pwconv2") == f.ins("pwconv1")
+        ),
+        "The windows have 7 × 7 pixels.": lambda f: 2 * f.settings["r"] + 1 == 7,
+        "What becomes of the parameters with windows of 3 × 3?": lambda f: (
+            2 * f.then.settings["r"] + 1 == 3
+        ),
+        "Hardly fewer.": lambda f: 0.9 < f.grows("parameters") < 1,
+        "Each channel has a window of its own, that mixes no channels: so wide windows are cheap, "
+        "and the maps have most of the weights.": lambda f: (
+            f.cost.ops[3].parameters == f.size("c_1") * (9 + 1)
+            and f.share("parameters", "pwconv1", "pwconv2") > 0.5
+        ),
+        "If this window mixed all 64 channels as well, it would have 200,704 weights in place of "
+        "3,136.": lambda f: (
+            f.lit == ["Conv dwconv"]
+            and f.size("c_4") == 64
+            and (64 * 64 * 7 * 7, 64 * 7 * 7) == (200_704, 3136)
+            and max(op.parameters for op in f.cost.ops if op.label == "Conv dwconv") == 3136 + 64
+        ),
+    },
+    "clip": {
+        "6 pictures and 6 sentences are points with z numbers each.": lambda f: (
+            f.ins("similarity") == ["i z", "j z"] and f.size("i") == f.size("j") == 6
+        ),
+        "Twice as many pictures and sentences: four times as many pairs.": lambda f: (
+            growth_factor(f, "i") == growth_factor(f, "j") == 2
+            and f.then.grows("flops", "similarity") == 4
+        ),
+        "Hardly more than twice: nearly all work is to read, and the table is almost free.": (
+            lambda f: 2 < f.grows("flops") < 2.01 and f.share("flops", "similarity") < 0.001
+        ),
+    },
+    "diffusion-unet": {
+        "Ten times as many steps from picture to noise.": lambda f: growth_factor(f, "T") == 10,
+        "Just as many: one network serves all steps.": lambda f: f.grows("parameters") == 1,
+    },
+    "dit": {
+        "One map makes six numbers for each of m features, from the time step and the class.": (
+            lambda f: f.outs("modulation") == ["j m"] and f.size("j") == 6
+        ),
+        "A shift, a scale and a gate for attention, and three more for the feed-forward part.": (
+            lambda f: [name.split()[0] for name in NAMES.values()] == ["shift", "scale", "gate"] * 2
+        ),
+        "All patches get the same six.": lambda f: (
+            f.lit == ["Linear modulation"] and "t" not in f.outs("modulation")[0].split()
+        ),
+        "Attention has four maps, the feed-forward part two larger ones.": lambda f: (
+            len({*"qkv", "out"}) * f.settings["n"]
+            == sum(len(f.ops(f"Linear {name}")) for name in (*"qkv", "out"))
+            and min(f.count("parameters", "fc1"), f.count("parameters", "fc2"))
+            > f.count("parameters", "q")
+        ),
+        "Which operation has the most parameters?": lambda f: f.answer == "Linear modulation",
+        "The modulation, with 29% of them, in the published models too.": lambda f: (
+            round(f.share("parameters", "modulation"), 2) == 0.29
+            and (d := f.published("dit-xl-2", n=2)).count("parameters", "modulation")
+            > max(d.count("parameters", name) for name in ("fc1", "fc2", "q", "t_1"))
+        ),
+        "But it does only 3% of the work: it runs once for a picture, not once for a patch.": (
+            lambda f: round(f.share("flops", "modulation"), 2) == 0.03
+        ),
+    },
+    "vae": {
+        "A picture has 64 pixels.": lambda f: f.size("p") == 64,
+        "2: a point of a plane.": lambda f: f.lit == ["Map point"] and f.size("k") == 2,
+        "Twice as many numbers for a point.": lambda f: growth_factor(f, "k") == 2,
+        "Hardly more: nearly all of them lie between pixels and hidden features.": lambda f: (
+            1 < f.grows("parameters") < 1.05 and f.share("parameters", "encode", "pixels") > 0.9
+        ),
+    },
+}
