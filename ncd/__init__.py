@@ -101,7 +101,7 @@ _RUN = {
 }
 # Those of modules that import one more library each.
 _ALSO = {"write.onnx.onnx_model": ("onnx",), "site.widget": ("Explorer", "explore")}
-_RENAMED = {"catalogue": "CATALOGUE"}
+_ALIASED_NAMES = {"catalogue": "CATALOGUE"}
 
 Term._repr_mimebundle_ = notebook.bundle  # type: ignore[attr-defined]  # lang knows no drawing
 
@@ -247,6 +247,8 @@ def __getattr__(name: str) -> Any:
         if name in (module, *names):
             with needed_by(f"ncd.{name}"):
                 found = import_module(f"ncd.{module}")
-            globals()[name] = found if name == module else getattr(found, _RENAMED.get(name, name))
+            globals()[name] = (
+                found if name == module else getattr(found, _ALIASED_NAMES.get(name, name))
+            )
             return globals()[name]
     raise AttributeError(f"module 'ncd' has no attribute {name!r}")

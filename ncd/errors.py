@@ -77,13 +77,13 @@ def printable_line(text: str, most: int) -> str:
     a\nb \u202ec mmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmm…
     """
     if not text.isprintable():
-        text = "".join(c if c.isprintable() else _escaped(c) for c in text[: 2 * most])
+        text = "".join(c if c.isprintable() else _escape(c) for c in text[: 2 * most])
     if len(text) > WORD:
         text = re.sub(rf"\S{{{WORD + 1},}}", lambda word: f"{word[0][:CUT]}…", text)
     return text if len(text) <= most else f"{text[: most - 2].rpartition(' ')[0]} …"
 
 
-def _escaped(letter: str) -> str:
+def _escape(letter: str) -> str:
     return letter.encode("unicode_escape").decode("ascii")
 
 

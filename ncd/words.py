@@ -22,10 +22,10 @@ def plain_text(text: str) -> str:
     return _SCRIPT.sub(_script, text.replace("$", ""))
 
 
-def listed(words: Iterable[str]) -> str:
+def list_words(words: Iterable[str]) -> str:
     """Returns words as a sentence lists them.
 
-    >>> listed(["batch", "height", "width"]), listed(["batch"]), listed(())
+    >>> list_words(["batch", "height", "width"]), list_words(["batch"]), list_words(())
     ('batch, height and width', 'batch', '')
     """
     *first, last = [*words] or [""]

@@ -19,7 +19,7 @@ from ncd.language.wire import Wire
 from ncd.ops import Index, Linear, Param
 from ncd.ops.opaque_call import FOLDED_SPACE
 from ncd.read.configs.config_fields import PublishedModel
-from ncd.words import listed
+from ncd.words import list_words
 
 # --- The sentence about the results of a text: their shapes, with the names of their axes
 
@@ -64,7 +64,7 @@ def result_sentence(
     ]
     if len(shapes) > MAX_RESULTS:
         words.append(f"{len(shapes) - MAX_RESULTS} more")
-    return f"out: {listed(words)}"
+    return f"out: {list_words(words)}"
 
 
 def shape_words(shape: Shape, names: Iterable[str] = ()) -> str:

@@ -27,7 +27,7 @@ class CircuitBuffer:
     states: list[Boundary]
     steps: list[list[Cell | Loop]] = field(default_factory=list)
 
-    def padded(self, length: int) -> CircuitBuffer:
+    def padded_to(self, length: int) -> CircuitBuffer:
         """Returns the strip with empty steps at its end, as long as one beside it."""
         more = length - len(self.steps)
         return CircuitBuffer(self.states + [self.states[-1]] * more, self.steps + [[]] * more)
@@ -298,7 +298,7 @@ class CircuitBuilder:
 
 def _parallel_buffer(parts: list[CircuitBuffer]) -> CircuitBuffer:
     length = max([len(part.steps) for part in parts])
-    wide = [part.padded(length) for part in parts]
+    wide = [part.padded_to(length) for part in parts]
     states = [
         tuple([v for s in at for v in s]) for at in zip(*(p.states for p in wide), strict=True)
     ]

@@ -118,7 +118,7 @@ class Cell:
         """The initial value of each of its parameters and buffers."""
         return self._ask_op("initial_values")
 
-    def memoised(self, name: Hashable, ask: Callable[[Cell], T]) -> T:
+    def remember_result(self, name: Hashable, ask: Callable[[Cell], T]) -> T:
         """Returns ``ask(self)``, under a name, which cells share that have the same op and site.
 
         Equal layers have both in common, so nothing is computed again for each of them.
@@ -132,7 +132,7 @@ class Cell:
         return known
 
     def _ask_op(self, what: str) -> Any:
-        return self.memoised(what, lambda cell: getattr(cell.op, what)(cell.site))
+        return self.remember_result(what, lambda cell: getattr(cell.op, what)(cell.site))
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ class Fence:
         id: Its id, such as ``f1``.
         title: The title.
         role: The role that chooses its colour.
-        first: The index of its first state in its circuit.
+        first_state: The index of its first state in its circuit.
         states: The arrays inside it at each state.
         parent: The id of the fence around it; empty for none.
         repeats: The number of bodies of a repetition; 0 for others.
@@ -163,7 +163,7 @@ class Fence:
     id: str
     title: str
     role: str
-    first: int
+    first_state: int
     states: tuple[Boundary, ...]
     parent: str = ""
     repeats: int = 0
@@ -171,9 +171,9 @@ class Fence:
     scope: tuple[str, ...] = ()
 
     @property
-    def last(self) -> int:
+    def last_state(self) -> int:
         """The index of its last state in its circuit."""
-        return self.first + len(self.states) - 1
+        return self.first_state + len(self.states) - 1
 
 
 # --- The axes of a softmax's output: which holds the queries, the keys, the heads

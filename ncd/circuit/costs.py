@@ -219,7 +219,7 @@ def _op_cost(cell: Cell, seen: set[str], formats: Formats) -> OpCost:
     initial = own_parameters(cell, seen)
     parameters = sum(value.array.numel for value in initial if value.is_learned)
     own = (
-        cell.memoised("made", new_array_bytes)
+        cell.remember_result("made", new_array_bytes)
         if formats.is_float32
         else new_array_bytes(cell, formats)
     )

@@ -434,7 +434,7 @@ class Resizer:
             fence.id, self.scopes[fence.parent], fence.term
         )
         return Fence(
-            fence.id, fence.title, fence.role, fence.first,
+            fence.id, fence.title, fence.role, fence.first_state,
             tuple([self._column(state, base) for state in fence.states]),
             fence.parent, fence.repeats, term, fence.scope,
         )  # fmt: skip
@@ -501,7 +501,7 @@ def circuit_of(sketch: Term, given: SizeArguments, solve: Callable[[], Circuit])
     if known is not None:
         return known
     before = _unsized_circuit(sketch)
-    circuit = before and _resized(before, sizes, formulas)
+    circuit = before and _resize_if_fits(before, sizes, formulas)
     circuit = circuit or solve()
     with _LOCK:
         _CIRCUITS[key] = circuit
@@ -586,7 +586,9 @@ def _sized_place(place: SizeConstraint, sizes: Sizes) -> SizeConstraint:
     return replace(place, pattern_axes=tuple(own))
 
 
-def _resized(placed: UnsizedCircuit, sizes: Sizes, formulas: Collection[str]) -> Circuit | None:
+def _resize_if_fits(
+    placed: UnsizedCircuit, sizes: Sizes, formulas: Collection[str]
+) -> Circuit | None:
     """Returns the circuit at these sizes; None if they do not fit.
 
     Sizes in the term may contradict what follows for other names: then it is solved.

@@ -29,15 +29,15 @@ Sizes = Mapping[str, Axis]
 class SizeConstraint:
     """An op, or arrays that pass on, with the slots of each of its names.
 
-    ``pattern_axes`` are axes of its own pattern, which may have sizes. ``where`` and ``op`` are for
-    errors. ``local`` maps the names of local blocks to the id of the block: they are unrelated to
-    the same names elsewhere.
+    ``pattern_axes`` are axes of its own pattern, which may have sizes. ``place_text`` and ``op``
+    are for errors. ``local`` maps the names of local blocks to the id of the block: they are
+    unrelated to the same names elsewhere.
     """
 
     slots: Mapping[str, tuple[AxisOccurrence, ...]]
     pattern_axes: tuple[Axis, ...] = ()
     op: Op | SizeFormula | None = None
-    where: str = ""
+    place_text: str = ""
     local: Mapping[str, str] = field(default_factory=dict)
 
     def scoped_name(self, name: str) -> tuple[str, str]:
@@ -243,7 +243,7 @@ def _known_binding(place: SizeConstraint, known: Mapping[AxisOccurrence, Axis]) 
             place.op.solve(binding)
     except NCDError as error:
         op = place.op if isinstance(place.op, Op) else None
-        raise error.with_context(where=place.where, bound=binding.values(), op=op) from None
+        raise error.with_context(where=place.place_text, bound=binding.values(), op=op) from None
     return binding
 
 

@@ -17,7 +17,7 @@ from ncd.drawing.elements.primitives import (
     Rectangle,
     Text,
     merged_scene,
-    moved,
+    move_drawing,
     polygon,
 )
 from ncd.language.blocks import Equation
@@ -68,7 +68,7 @@ class _EquationSide:
             _filtered_state(state, known) for state in self.equation_circuit.states[1 : length + 2]
         )
         own = (fence for fence in self.equation_circuit.own_fences if self.has(fence.id))
-        fences = tuple(replace(fence, first=fence.first - 1) for fence in own)
+        fences = tuple(replace(fence, first_state=fence.first_state - 1) for fence in own)
         return Circuit(term, states, steps, fences)
 
     def has(self, id: str) -> bool:
@@ -92,7 +92,7 @@ def draw_equation(
     top = 0.0
     between = _sign(drawings[0], sign) if paint == "ink" else _arrow(drawings[0], sign, paint)
     for line in _lines(drawings, between, width):
-        line = [moved(part, 0.0, top - min(p.box.y0 for p in line)) for part in line]
+        line = [move_drawing(part, 0.0, top - min(p.box.y0 for p in line)) for part in line]
         placed += line
         top = max(part.box.y1 for part in line) + style.LINE_GAP
     return replace(
@@ -131,13 +131,13 @@ def _lines(
 
 
 def _moved_to(drawing: Drawing, x: float) -> Drawing:
-    return moved(drawing, x - drawing.box.x0, 0.0)
+    return move_drawing(drawing, x - drawing.box.x0, 0.0)
 
 
 def _level(drawing: Drawing) -> Drawing:
     """Returns the drawing moved so that the middle of its input arrays is at y = 0."""
     rows = list(_first_rows(drawing)) or [drawing.box.y0, drawing.box.y1]
-    return moved(drawing, 0.0, -(min(rows) + max(rows)) / 2)
+    return move_drawing(drawing, 0.0, -(min(rows) + max(rows)) / 2)
 
 
 def _first_rows(drawing: Drawing) -> Iterator[float]:

@@ -72,7 +72,7 @@ def drawing_units(width: str) -> float:
     return size / UNIT
 
 
-def fitted(drawn: Callable[[float], Drawing], most: float) -> Drawing:
+def fit_width(drawn: Callable[[float], Drawing], most: float) -> Drawing:
     """Returns the first of narrower and narrower drawings that takes at most this width.
 
     Drawings for a screen may be wider than asked for, as they are shrunk while their text can be
@@ -181,7 +181,7 @@ def _heights(plan: Plan) -> list[float]:
     for frame in plan.frames:
         title = style.LEADING + style.TITLE_ROOM[1] if frame.title else 0.0
         room = title + (2 * style.BRACKET_ROOM if frame.ends else style.PAD)
-        for s in range(frame.first, frame.last + 1):
+        for s in range(frame.first_column, frame.last_column + 1):
             over[s] += room
     return [
         sum(style.AXIS_GAP * max(0, len(v.array) - 1) for v in state)
@@ -262,10 +262,11 @@ def _costs(plan: Plan, sizes: Estimate, width: float) -> list[float]:
     for frame in plan.frames:
         cost = (
             TORN_COST
-            if sizes.width_between(frame.first, frame.last) <= SHORT_FENCE_ROWS * width
+            if sizes.width_between(frame.first_column, frame.last_column)
+            <= SHORT_FENCE_ROWS * width
             else FENCE_COST
         )
-        for s in range(frame.first + 1, frame.last):
+        for s in range(frame.first_column + 1, frame.last_column):
             costs[s] += cost
     for s, step in enumerate(plan.steps):
         named = any(takes_cap(unit.glyph) or names_its_array(unit.glyph) for unit in step)
@@ -294,8 +295,8 @@ def broken_fences(plan: Plan, sizes: Estimate, at: Sequence[int], width: float) 
     return {
         frame.id
         for frame in plan.frames
-        if any(frame.first < s < frame.last for s in inner)
-        and sizes.width_between(frame.first, frame.last) <= SHORT_FENCE_ROWS * width
+        if any(frame.first_column < s < frame.last_column for s in inner)
+        and sizes.width_between(frame.first_column, frame.last_column) <= SHORT_FENCE_ROWS * width
     }
 
 
@@ -308,9 +309,9 @@ def _row(plan: Plan, a: int, b: int) -> Plan:
     if (a, b) == (0, len(plan.states) - 1):
         return plan
     frames = [
-        _clipped(frame, a, b)
+        _clip_region(frame, a, b)
         for frame in plan.frames
-        if frame.first < b and a < frame.last  # it holds a step of the row
+        if frame.first_column < b and a < frame.last_column  # it holds a step of the row
     ]
     known = {frame.id for frame in frames}
     parents = {frame.id: frame.parent for frame in plan.frames}
@@ -322,11 +323,11 @@ def _row(plan: Plan, a: int, b: int) -> Plan:
     return replace(plan, states=plan.states[a : b + 1], steps=plan.steps[a:b], frames=tuple(frames))
 
 
-def _clipped(frame: Region, a: int, b: int) -> Region:
-    first, last = max(frame.first, a), min(frame.last, b)
-    holds = frame.holds[first - frame.first : last - frame.first + 1]
-    over = (frame.first < a, b < frame.last)
-    return replace(frame, first=first - a, last=last - a, holds=holds, goes_on=over)
+def _clip_region(frame: Region, a: int, b: int) -> Region:
+    first, last = max(frame.first_column, a), min(frame.last_column, b)
+    holds = frame.holds[first - frame.first_column : last - frame.first_column + 1]
+    over = (frame.first_column < a, b < frame.last_column)
+    return replace(frame, first_column=first - a, last_column=last - a, holds=holds, goes_on=over)
 
 
 # --- Chooses which blocks are expanded: as many as are readable at a width, the outermost first

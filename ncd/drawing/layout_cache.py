@@ -63,7 +63,7 @@ def clear_cache() -> None:
         _CACHE.clear()
 
 
-def cached(circuit: Circuit, options: Hashable, sized: bool, draw: Callable[[], P]) -> P:
+def cached_drawing(circuit: Circuit, options: Hashable, sized: bool, draw: Callable[[], P]) -> P:
     """Returns ``draw()``, or the cached drawing of the same structure with this circuit's words.
 
     ``options`` are all other things that the drawing depends on; ``sized`` says whether sizes are
@@ -156,7 +156,14 @@ class _StructureKey:
         self.circuit(loop.bodies[0])
 
     def fence(self, fence: Fence) -> None:
-        self.key += (fence.id, fence.title, fence.role, fence.first, fence.parent, fence.repeats)
+        self.key += (
+            fence.id,
+            fence.title,
+            fence.role,
+            fence.first_state,
+            fence.parent,
+            fence.repeats,
+        )
         self.key.append(fence.scope)
         for state in fence.states:
             self.key.append(tuple([value.id for value in state]))
@@ -245,7 +252,9 @@ def _with_new_words(pattern: SvgTemplate, circuit: Circuit, walk: _StructureKey)
     before = pattern.drawing
     wires = tuple(map(wire, before.wires, pattern.wires))
     glyphs = tuple(map(op, before.glyphs, pattern.ops))
-    title, description = _title_and_description(circuit, pattern.collapsed, pattern.visible_part)
+    title, description = _title_and_description(
+        circuit, pattern.collapsed_ids, pattern.visible_part
+    )
     drawing = replace(before, title=title, description=description, wires=wires, glyphs=glyphs)
     object.__setattr__(drawing, "_pattern", pattern)
     return drawing

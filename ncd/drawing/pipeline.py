@@ -25,11 +25,11 @@ from ncd.drawing.fit import (
     PageLimits,
     Plans,
     drawing_units,
-    fitted,
+    fit_width,
     matching_block_ids,
     rows_of,
 )
-from ncd.drawing.layout_cache import cached
+from ncd.drawing.layout_cache import cached_drawing
 from ncd.drawing.placement.layout import lay, stitch_rows
 from ncd.drawing.placement.thumbnail_places import thumbnail_places
 from ncd.drawing.plan.abbreviation import collapsed
@@ -143,7 +143,7 @@ def draw(
         look: dict[str, Any] = {"folded": folded, "notes": notes, "bands": bands, "cells": cells}
         look |= {"dark": dark, "mark": mark, "formats": formats, "thumbnails": thumbnails}
         again = partial(draw, term, labels, title=title, **look)
-        return fitted(lambda room: again(width=room), drawing_units(width))
+        return fit_width(lambda room: again(width=room), drawing_units(width))
     if width is not None and not positive(width):
         raise SizeError(f"nothing is {quoted(width)} pixels wide", cure="width 1280", where="draw")
     if folded != "auto":
@@ -155,7 +155,7 @@ def draw(
     empty = tuple((id, Thumbnail(own.width, own.height)) for id, own in thumbnails.items())
     options = Options(labels, shut, width, more, bands, cells, dark, mark, to, empty)
     sized = labels != "names" or cells
-    drawing = cached(circuit, options, sized, lambda: _complete_drawing(circuit, options))
+    drawing = cached_drawing(circuit, options, sized, lambda: _complete_drawing(circuit, options))
     drawn = tuple(replace(own, thumbnail=thumbnails[own.array]) for own in drawing.thumbnails)
     return fast_replace(drawing, title=title or drawing.title, thumbnails=drawn)
 
@@ -297,7 +297,7 @@ def draw_part(
     """
     inside = block_circuit(elaborate(term), id)
     options = Options(labels, "auto", width, (), False, False, dark, "", ())
-    return cached(inside, options, labels != "names", lambda: draw_circuit(inside, options))
+    return cached_drawing(inside, options, labels != "names", lambda: draw_circuit(inside, options))
 
 
 def block_circuit(circuit: Circuit, id: str) -> Circuit:
@@ -334,7 +334,7 @@ def _cut(circuit: Circuit, fence: Fence) -> Circuit:
     """Returns the columns of a circuit that lie inside one of its fences."""
     steps = tuple(
         tuple(_without_outer_fences(unit, fence.id) for unit in step if fence.id in unit.fences)
-        for step in circuit.columns[fence.first : fence.last]
+        for step in circuit.columns[fence.first_state : fence.last_state]
     )
     known = {fence.id}
     inner: list[Fence] = []
@@ -342,7 +342,9 @@ def _cut(circuit: Circuit, fence: Fence) -> Circuit:
         if other.parent in known:
             known.add(other.id)
             parent = "" if other.parent == fence.id else other.parent
-            inner.append(replace(other, first=other.first - fence.first, parent=parent))
+            inner.append(
+                replace(other, first_state=other.first_state - fence.first_state, parent=parent)
+            )
     return Circuit(fence.term or circuit.term, fence.states, steps, tuple(inner))
 
 

@@ -35,19 +35,19 @@ REDUCTIONS = {
 
 @dataclass(frozen=True)
 class IndexSpan:
-    """Positions along a dimension: ``count`` of them from ``first``, ``step`` apart.
+    """Positions along a dimension: ``count`` of them from ``start``, ``step`` apart.
 
     A window may reach beyond the edges.
     """
 
     dim: Dim
     count: int
-    first: int = 0
+    start: int = 0
     step: int = 1
 
     @property
     def positions(self) -> range:
-        return range(self.first, self.first + self.step * self.count, self.step)
+        return range(self.start, self.start + self.step * self.count, self.step)
 
 
 Spans = tuple[IndexSpan, ...]
@@ -126,7 +126,7 @@ class NormArithmetic:
     uses_running_statistics: bool = False
 
     @property
-    def normalised(self) -> float:
+    def normalised_number(self) -> float:
         """The number before γ and β."""
         return (float(self.numbers[self.focus_index]) - (self.mean or 0.0)) / math.sqrt(
             self.variance + self.eps
@@ -134,7 +134,7 @@ class NormArithmetic:
 
     @property
     def value(self) -> float:
-        scaled = self.normalised * (1.0 if self.weight is None else self.weight)
+        scaled = self.normalised_number * (1.0 if self.weight is None else self.weight)
         return scaled + (self.bias or 0.0)
 
 
@@ -249,7 +249,7 @@ def _together(at: Mapping[tuple[str, int], Any], group: Group) -> Any:
     return number
 
 
-def ravelled(index: Sequence[int], shape: Sequence[int]) -> int:
+def flat_index(index: Sequence[int], shape: Sequence[int]) -> int:
     """Returns the flat number of an index in a tensor of this shape."""
     number = 0
     for at, size in zip(index, shape, strict=True):
@@ -312,7 +312,7 @@ def _conv(layer: Any, x: Tensor, groups: tuple[Group, ...], index: Place) -> Pro
     lead, out, at = index[: -n - 1], index[-n - 1], index[-n:]
     few = layer.in_channels // layer.groups
     channels = _channels(groups[-n - 1], layer.groups, out * layer.groups // layer.out_channels)
-    first = ravelled([s.first for s in channels], [s.dim.size for s in channels])
+    first = flat_index([s.start for s in channels], [s.dim.size for s in channels])
     setting = zip(groups[-n:], at, layer.stride, layer.padding, strict=True)
     window = tuple(
         IndexSpan(dim, layer.kernel_size[i], place * stride - pad, layer.dilation[i])
@@ -366,7 +366,7 @@ def _layer_norm(layer: Any, x: Tensor, groups: tuple[Group, ...], index: Place) 
     centred = isinstance(layer, nn.LayerNorm)
     mean = float(numbers.mean()) if centred else None
     variance = float((numbers - (mean or 0.0)).square().mean())
-    at = ravelled(own, layer.normalized_shape)
+    at = flat_index(own, layer.normalized_shape)
     weight, bias = (
         _parameter_value(getattr(layer, name, None), own) for name in ("weight", "bias")
     )
@@ -386,7 +386,7 @@ def _batch_norm(
     mean, variance = numbers.mean(), numbers.var(correction=0)
     if kept:
         mean, variance = layer.running_mean[c], layer.running_var[c]
-    at = ravelled((b, *rest), channel.shape)
+    at = flat_index((b, *rest), channel.shape)
     weight, bias = _parameter_value(layer.weight, c), _parameter_value(layer.bias, c)
     return NormArithmetic(
         spans, numbers, at, float(mean), float(variance), layer.eps, weight, bias, kept

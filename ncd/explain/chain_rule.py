@@ -125,10 +125,10 @@ def input_leaves(
     """
     check_shapes(circuit.term.dom, tuple(inputs))
     pairs = zip(inputs, circuit.inputs, strict=True)
-    return tuple(_detached(x.clone(), value.id not in frozen) for x, value in pairs)
+    return tuple(_detach(x.clone(), value.id not in frozen) for x, value in pairs)
 
 
-def _detached(x: Tensor, wanted: bool) -> Tensor:
+def _detach(x: Tensor, wanted: bool) -> Tensor:
     """Returns a tensor on the same numbers, without a past, that may need a gradient."""
     real = x.is_floating_point() or x.is_complex()
     return x.detach().requires_grad_(wanted and real)
@@ -145,7 +145,7 @@ class _Tape:
         self, cell: Cell, given: tuple[Tensor, ...], made: tuple[Tensor, ...]
     ) -> tuple[Tensor, ...]:
         self.steps.append((cell, given, made))
-        return tuple(_detached(x, x.requires_grad) for x in made)
+        return tuple(_detach(x, x.requires_grad) for x in made)
 
     def back(self, outputs: tuple[Tensor, ...], seed: int) -> Gradients:
         ends = zip(self.module.circuit.outputs, outputs, cotangents(outputs, seed), strict=True)

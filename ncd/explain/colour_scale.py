@@ -93,7 +93,7 @@ class ColourRange:
     largest: float = 0.0
 
     @staticmethod
-    def of(numbers: CellGrid, *, signed: bool) -> ColourRange:
+    def from_numbers(numbers: CellGrid, *, signed: bool) -> ColourRange:
         """Returns the range from zero to the largest number, or symmetric about zero if ``signed``.
 
         A few outliers are ignored, because with them all other numbers would have the same colour.

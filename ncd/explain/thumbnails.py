@@ -28,8 +28,10 @@ from ncd.run.program import expressions
 
 POSITIVE = {False: "ffffff dbe8f2 9cc3e0 4a8fc4 1d5f9a 0a3259"}
 POSITIVE[True] = "161b22 1d3a57 2c6699 5fa3d8 b3d8f6 f4faff"
-SIGNED = {False: "0b3a68 3a80b9 a4c6e2 faf8f5 f0b184 c8641c 7a2f08"}  # from negative, as in maps
-SIGNED[True] = "bfe0fb 4a93cf 1c486f 171b21 6b3712 d9752b ffc08a"
+COLOUR_STOPS = {
+    False: "0b3a68 3a80b9 a4c6e2 faf8f5 f0b184 c8641c 7a2f08"
+}  # from negative, as in maps
+COLOUR_STOPS[True] = "bfe0fb 4a93cf 1c486f 171b21 6b3712 d9752b ffc08a"
 LARGEST = 1 << 22  # numbers of an array with a thumbnail
 COLUMNS = 64  # features of a stripe, those with the largest numbers
 GAP = 4.0  # between tiles
@@ -174,7 +176,7 @@ def thumbnail(
         return None
     grid = _grid(array, origin)
     maps, note = grid.kind.maps(numbers)
-    tiles = tuple(map(PictureTile, grid.boxes, grid.kind.painted(maps, _Painter(known, dark))))
+    tiles = tuple(map(PictureTile, grid.boxes, grid.kind.paint_tiles(maps, _Painter(known, dark))))
     named = " × ".join(axis.display_name for axis in array)
     low, high = float(known.min()), float(known.max())
     said = f"{named}, {numbers.size:,} numbers from {low:.2g} to {high:.2g}{note}"
@@ -191,8 +193,8 @@ class _Painter:
 
     def __init__(self, known: CellGrid, dark: bool) -> None:
         signed = bool(known.min() < 0)
-        self.range = ColourRange.of(known, signed=signed)
-        self.stops = (SIGNED if signed else POSITIVE)[dark]
+        self.range = ColourRange.from_numbers(known, signed=signed)
+        self.stops = (COLOUR_STOPS if signed else POSITIVE)[dark]
 
     def picture(self, cells: CellGrid) -> bytes:
         """Returns a map as PNG; unknown numbers are transparent."""
@@ -221,21 +223,25 @@ class _Maps:
 
     order: tuple[int, ...]
     shape: tuple[int, ...]
-    most: int
-    pooled: int = COLUMNS
+    max_pictures: int
+    max_columns: int = COLUMNS
     note = ""
 
     def maps(self, numbers: CellGrid) -> tuple[CellGrid, str]:
         """Returns the maps that are shown, and what is left out."""
         maps = numbers.transpose(self.order).reshape(-1, *self.shape)
-        chosen, note = self.chosen(maps)
-        return pool(chosen, self.pooled).maps, note
+        chosen, note = self.choose_tiles(maps)
+        return pool(chosen, self.max_columns).maps, note
 
-    def chosen(self, maps: CellGrid) -> tuple[CellGrid, str]:
-        left = f"; the first {self.most} of {len(maps)} pictures" if len(maps) > self.most else ""
-        return maps[: self.most], left
+    def choose_tiles(self, maps: CellGrid) -> tuple[CellGrid, str]:
+        left = (
+            f"; the first {self.max_pictures} of {len(maps)} pictures"
+            if len(maps) > self.max_pictures
+            else ""
+        )
+        return maps[: self.max_pictures], left
 
-    def painted(self, maps: CellGrid, painter: _Painter) -> list[bytes]:
+    def paint_tiles(self, maps: CellGrid, painter: _Painter) -> list[bytes]:
         """Returns the tiles as PNGs."""
         return [painter.picture(cells) for cells in maps]
 
@@ -243,8 +249,8 @@ class _Maps:
 class _Stripes(_Maps):
     """Features of positions: of many the ones with the largest numbers."""
 
-    def chosen(self, maps: CellGrid) -> tuple[CellGrid, str]:
-        maps, note = super().chosen(maps)
+    def choose_tiles(self, maps: CellGrid) -> tuple[CellGrid, str]:
+        maps, note = super().choose_tiles(maps)
         count = maps.shape[-1]
         if count > COLUMNS:
             loud = np.nan_to_num(np.abs(maps)).max((0, 1))
@@ -256,25 +262,25 @@ class _Stripes(_Maps):
 class _Channels(_Maps):
     """Channels of an image, of many the liveliest."""
 
-    def chosen(self, maps: CellGrid) -> tuple[CellGrid, str]:
-        if len(maps) <= self.most:
+    def choose_tiles(self, maps: CellGrid) -> tuple[CellGrid, str]:
+        if len(maps) <= self.max_pictures:
             return maps, ""
         lively = np.nan_to_num(maps).std((1, 2))
-        order = np.sort(np.argsort(-lively, kind="stable")[: self.most])
-        return maps[order], f"; the {self.most} liveliest of {len(maps):,} channels"
+        order = np.sort(np.argsort(-lively, kind="stable")[: self.max_pictures])
+        return maps[order], f"; the {self.max_pictures} liveliest of {len(maps):,} channels"
 
 
 class _Picture(_Maps):
     """The channel or the three channels of a picture that goes in."""
 
-    def painted(self, maps: CellGrid, painter: _Painter) -> list[bytes]:
+    def paint_tiles(self, maps: CellGrid, painter: _Painter) -> list[bytes]:
         return [painter.colour(maps)]
 
 
 class _Shares(_Maps):
     """A distribution, drawn as bars."""
 
-    def painted(self, maps: CellGrid, painter: _Painter) -> list[bytes]:
+    def paint_tiles(self, maps: CellGrid, painter: _Painter) -> list[bytes]:
         return [painter.bars(maps[0, 0])]
 
 
@@ -285,12 +291,12 @@ class _Grid:
     kind: _Maps
     count: int
     size: tuple[float, float]
-    across: int = 4
+    column_count: int = 4
     rows: Axis | None = None
 
     @property
     def boxes(self) -> Iterator[Rectangle]:
-        (wide, high), across = self.size, min(self.across, self.count)
+        (wide, high), across = self.size, min(self.column_count, self.count)
         for n in range(self.count):
             x, y = n % across * (wide + GAP), n // across * (high + GAP)
             yield Rectangle(x, y, x + wide, y + high)

@@ -269,14 +269,14 @@ class Pool:
             ticket.end(failure=why)
             if ticket in job.tickets and not job.is_closed:
                 job.tickets.remove(ticket)
-            ended = self._close(job) if not job.tickets else None
+            ended = self._close_job(job) if not job.tickets else None
             self._news.notify_all()
         if ended is not None:
             ended.end()
 
     # --- jobs and their workers; all that follows but _serve and _watch is within the lock -------
 
-    def _close(self, job: Job) -> Worker | None:
+    def _close_job(self, job: Job) -> Worker | None:
         """Closes a job; returns its worker if that still has to be ended."""
         if job.is_closed:
             return None
@@ -345,7 +345,7 @@ class Pool:
         """Gives the outcome of a job to all its tickets."""
         for ticket in job.tickets:
             ticket.end(result, whole, failure)
-        self._close(job)
+        self._close_job(job)
         kept = CachedOutcome(job.reports, result)
         if whole and _weight(kept) <= MAX_CACHED_BYTES:
             self._kept[job.key] = kept
@@ -355,7 +355,7 @@ class Pool:
         for ticket in [ticket for ticket in job.tickets if ticket.stopping]:
             ticket.end(result)
             job.tickets.remove(ticket)
-        return None if job.tickets else self._close(job)
+        return None if job.tickets else self._close_job(job)
 
     def _retry(self, job: Job) -> None:
         """Handles a lost worker: the job starts again, first in the queue, or fails."""

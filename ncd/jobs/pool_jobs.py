@@ -225,7 +225,7 @@ def summary(array: Array, tensor: Tensor) -> ArraySummary:
     spread = max(0.0, squares / max(1, count) - mean * mean) ** 0.5
     ends = (low, high) if count else (0.0, 0.0)
     grid = first_map(array, tensor)
-    return ArraySummary(mean, spread, *ends, *pooled(grid), (grid.shape[0], grid.shape[1]))
+    return ArraySummary(mean, spread, *ends, *pool_map(grid), (grid.shape[0], grid.shape[1]))
 
 
 def parts(tensor: Tensor) -> Iterator[Tensor]:
@@ -258,7 +258,7 @@ def first_map(array: Array, tensor: Tensor) -> Tensor:
     return tensor.reshape(-1, tensor.shape[-1] if tensor.ndim else 1)
 
 
-def pooled(grid: Tensor) -> tuple[Cells, tuple[int, int]]:
+def pool_map(grid: Tensor) -> tuple[Cells, tuple[int, int]]:
     """Returns the means of blocks of a map, and the size of a block."""
     high, wide = (-(-size // MAX_SIDE) for size in grid.shape)
     rows = max(1, CHUNK // max(1, grid.shape[1] * high)) * high

@@ -321,7 +321,7 @@ TERM = FieldFormat("a term", _read_term)
 TERMS = FieldFormat("a list of terms", _read_terms)
 
 
-def memoised(owner: Any, name: str, key: Hashable, compute: Callable[[Any], T]) -> T:
+def remember_result(owner: Any, name: str, key: Hashable, compute: Callable[[Any], T]) -> T:
     """Returns ``compute(key)``, which an object remembers for its last keys under this name."""
     known = owner.__dict__.setdefault(name, {})
     value: T | None = known.get(key)

@@ -11,7 +11,7 @@ from ncd.formulas.formula import Formula
 from ncd.language.axes import NO_AXES, Array, Axis, Signature, Type
 from ncd.language.broadcasting import LEADING, BroadcastRule
 from ncd.language.cached_property import lazy_property
-from ncd.language.fields import field_names, memoised, read_fields
+from ncd.language.fields import field_names, read_fields, remember_result
 from ncd.language.patterns import Binding, check_form, check_kinds, match_or_raise
 from ncd.language.terms import BroadcastSources, Term
 from ncd.language.torch_code import Call, TorchExpr
@@ -466,7 +466,7 @@ class Op(Differentiable, Tileable, Term):
             MismatchError: For arrays that lack its axes.
             SizeError: For sizes that do not fit.
         """
-        return memoised(self, "_sites", inputs, self._site)
+        return remember_result(self, "_sites", inputs, self._site)
 
     def _site(self, inputs: Type) -> Site:
         binding, signature, rule = Binding(), self.signature, self.broadcasting

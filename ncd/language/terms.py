@@ -24,8 +24,8 @@ from ncd.language.fields import (
     StructuralBase,
     TypeField,
     field_names,
-    memoised,
     read_fields,
+    remember_result,
     spelling,
     term_field,
 )
@@ -77,7 +77,7 @@ class ChainType(NamedTuple):
     cod: Type
     origins: BroadcastSources
 
-    def extended(self, step: ChainStep) -> ChainType | Type:
+    def extended_by(self, step: ChainStep) -> ChainType | Type:
         """Returns the flow with one step more, or the wider inputs if the step needs more axes."""
         dom, state, origins = self
         missing = len(step.dom) - len(state)
@@ -124,7 +124,7 @@ def type_chain(
     done, flow, retyped = list(before), start, 0
     waiting = list(reversed(steps))
     while waiting:
-        after = flow.extended(waiting[-1])
+        after = flow.extended_by(waiting[-1])
         if isinstance(after, ChainType):
             flow = after
             done.append(waiting.pop())
@@ -210,7 +210,7 @@ class Term(StructuralBase):
 
     def infer_outputs(self, inputs: Type) -> Type:
         """Returns the outputs on these inputs, which may have more axes; raises MismatchError."""
-        return memoised(
+        return remember_result(
             self, "_lifted", inputs, self._lift
         )  # every term around this one asks again
 

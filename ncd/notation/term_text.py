@@ -105,7 +105,7 @@ class _DefinitionWriter:
         self.taken.setdefault(name, 1)
         own = {**self.taken}
         inputs = [_reserve_name(INPUTS[i % len(INPUTS)], own) for i in range(len(term.dom))]
-        heads = (f"{x}: {_quoted(axes.spec)}" for x, axes in zip(inputs, term.dom, strict=True))
+        heads = (f"{x}: {_quote(axes.spec)}" for x, axes in zip(inputs, term.dom, strict=True))
         lines = [f"def {name}({', '.join(heads)}):"]
         outputs = self._walk(term, inputs, own, lines)
         return "\n".join([*lines, f"{PAD}return {', '.join(outputs)}"])
@@ -138,7 +138,7 @@ class _DefinitionWriter:
         return made + rest
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """Returns a text in double quotes, or in single ones where it has labels in double ones."""
     return repr(text) if '"' in text else f'"{text}"'
 

@@ -35,7 +35,7 @@ from ncd.language.patterns import Binding, union
 from ncd.language.terms import Term
 from ncd.language.torch_code import Arg, Cast, Contract, Infix, Position, TorchExpr
 from ncd.ops.axis_places import broadcast_glyph, own_ports, ports, single_mark_glyph, subscript
-from ncd.words import listed
+from ncd.words import list_words
 
 # --- Einsums: inner and outer products, transposes and diagonals by one pattern
 
@@ -172,7 +172,7 @@ class Einsum(Op):
         return rf"z_{{{subscript(site.outputs[0]) or space}}} = {sign}{factors}"
 
     def description(self, site: Site) -> str:
-        summed = listed(self.contracted_axes(site))
+        summed = list_words(self.contracted_axes(site))
         kind = f"einsum, contracts {summed}" if summed else "einsum"
         return f"{kind}: {site.inputs} to {site.outputs}"
 

@@ -139,7 +139,7 @@ def _apply_operation(
 ) -> LoweredFormula:
     match operation, parts:
         case ["where", [condition, yes, no]]:
-            return _where(_truth(condition), yes, no)
+            return _where_call(_truth(condition), yes, no)
         case ["clamp", [a, low, high]]:
             return _clamp(_number(a), _number(low), _number(high))
         case ["and" | "or", [a, b]]:
@@ -315,7 +315,9 @@ def _clamp(a: LoweredFormula, low: LoweredFormula, high: LoweredFormula) -> Lowe
     return LoweredFormula(ex.call("torch.clamp", a.expr, min=low.expr, max=high.expr), kind, a.dims)
 
 
-def _where(condition: LoweredFormula, yes: LoweredFormula, no: LoweredFormula) -> LoweredFormula:
+def _where_call(
+    condition: LoweredFormula, yes: LoweredFormula, no: LoweredFormula
+) -> LoweredFormula:
     if condition.value is not None:
         return yes if condition.value else no
     kind: Kind = "truth"

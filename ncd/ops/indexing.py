@@ -26,7 +26,7 @@ from ncd.language.torch_code import (
     reorder_axes,
 )
 from ncd.ops.axis_places import broadcast_glyph, check_not_spatial, own_ports, ports
-from ncd.words import listed
+from ncd.words import list_words
 
 # --- Indexing: numbers of an array by their positions
 
@@ -237,7 +237,7 @@ class Index(Op):
 
     def description(self, site: Site) -> str:
         if self.at:
-            return "takes " + listed(f"place {place} along {name}" for name, place in self.at)
+            return "takes " + list_words(f"place {place} along {name}" for name, place in self.at)
         indices, table = site.inputs
         return f"looks up along {_bounding_axis_name(self.dom[0])}: ({indices}) in ({table})"
 

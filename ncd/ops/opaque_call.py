@@ -33,7 +33,7 @@ class Arguments:
 
     text: str
     positional: tuple[TorchExpr, ...]
-    named: Mapping[str, TorchExpr]
+    keyword_arguments: Mapping[str, TorchExpr]
 
     def __hash__(self) -> int:
         return hash(self.text)
@@ -212,7 +212,7 @@ class Opaque(Op):
         given = tuple(_substitute_arrays(expr, args) for expr in self.argument_exprs.positional)
         named = tuple(
             (name, _substitute_arrays(expr, args))
-            for name, expr in self.argument_exprs.named.items()
+            for name, expr in self.argument_exprs.keyword_arguments.items()
         )
         call = ex.Call(f"torch.ops.{self.function}", given, named)
         if len(site.outputs) == 1:

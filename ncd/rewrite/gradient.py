@@ -108,7 +108,7 @@ class TermRecorder:
     def map(self, formula: str | Formula, slots: Slots, out: Array, title: str = "") -> ArrayHandle:
         rule = parse(formula) if isinstance(formula, str) else formula
         used = sorted({leaf.number for leaf in leaves(rule) if isinstance(leaf, Operand)})
-        rule = _renumbered(rule, {number: i for i, number in enumerate(used, start=1)})
+        rule = _renumber_operands(rule, {number: i for i, number in enumerate(used, start=1)})
         taken = [slots[number - 1] for number in used]
         names = {leaf.text for leaf in leaves(rule) if isinstance(leaf, Name)}
         reads = (a for a in self.reads if f"n_{a.identifier}" in names and a.name not in out.names)
@@ -288,12 +288,12 @@ def _merged_axes(groups: Sequence[Array], kept: Array) -> list[Axis]:
     return found
 
 
-def _renumbered(formula: Formula, numbers: dict[int, int]) -> Formula:
+def _renumber_operands(formula: Formula, numbers: dict[int, int]) -> Formula:
     """Returns a formula with other numbers for its operands."""
     if isinstance(formula, Operand):
         return Operand(numbers[formula.number])
     if isinstance(formula, Application):
-        parts = tuple(_renumbered(part, numbers) for part in formula.parts)
+        parts = tuple(_renumber_operands(part, numbers) for part in formula.parts)
         return Application(formula.operation, parts)
     return formula
 

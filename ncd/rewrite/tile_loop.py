@@ -47,7 +47,7 @@ def cut_tile(data: Tensor, array: Array, cut: Cut) -> Tile:
     return Tile(keys, data)
 
 
-def aligned(tile: Tile, keys: Sequence[Key]) -> Tensor:
+def align_dims(tile: Tile, keys: Sequence[Key]) -> Tensor:
     """Returns a tensor with these dimensions in order; those that it lacks have size 1."""
     order = [tile.keys.index(key) for key in keys if key in tile.keys]
     data = tile.data.permute(order)
@@ -222,7 +222,7 @@ def run_on_tiles(
     if cell.op.tiles_weight:
         tile = product([*_as_in_weight(op, ins), own[op.weights[0].name]], keys[0])
         if "bias" in own and not op.totals:
-            tile = Tile(tile.keys, tile.data + aligned(own["bias"], tile.keys))
+            tile = Tile(tile.keys, tile.data + align_dims(own["bias"], tile.keys))
         return [tile]
     tensors = [tile.data for tile in ins]
     expr = cell.torch_code  # one for each output, or one for all of them
@@ -340,11 +340,11 @@ class _FusedLoopRunner:
         self.by_stage = {s: [op for op in plan.schedule.ops if op.stage is s] for s in Stage}
 
     def run(self) -> Result:
-        found = [self._group(dict(cut)) for cut in self._cuts(self.plan.grouped)]
+        found = [self._group(dict(cut)) for cut in self._cuts(self.plan.grouped_axes)]
         outputs = []
         for place, output in enumerate(self.plan.schedule.outputs):
             blocks = [group[place] for group in found]
-            outputs.append(self._join_blocks(blocks, output.array, self.plan.grouped))
+            outputs.append(self._join_blocks(blocks, output.array, self.plan.grouped_axes))
         return Result(tuple(outputs), -(-self.read // 8), -(-self.written // 8))
 
     def _cuts(self, names: Sequence[str]) -> Iterator[tuple[tuple[str, tuple[int, int]], ...]]:
@@ -376,7 +376,9 @@ class _FusedLoopRunner:
             self._do(op, group)
         rows: dict[str, list[Tensor]] = {}
         kept = dict(group.resident_tiles)
-        for ((name, span),) in self._cuts([self.plan.streamed]) if self.plan.streamed else []:
+        for ((name, span),) in (
+            self._cuts([self.plan.streamed_axis]) if self.plan.streamed_axis else []
+        ):
             group.cut, group.resident_tiles = {**cut, name: span}, dict(kept)
             self._one_tile(group, rows)
             kept |= {id: x for id, x in group.resident_tiles.items() if self._stays(id)}
@@ -392,7 +394,7 @@ class _FusedLoopRunner:
             self._do(op, group)
         for output in self.plan.schedule.outputs:
             found = group.resident_tiles.get(output.id)
-            if isinstance(found, Tile) and self.plan.streamed in output.array.names:
+            if isinstance(found, Tile) and self.plan.streamed_axis in output.array.names:
                 rows.setdefault(output.id, []).append(self._write(output.id, found))
         if self.watch:
             named = {f"{id}.{n}": x for id, own in group.states.items() for n, x in own.items()}
@@ -401,7 +403,7 @@ class _FusedLoopRunner:
 
     def _output(self, output: Value, group: TileGroup, rows: dict[str, list[Tensor]]) -> Tensor:
         if output.id in rows:
-            (dim,) = output.array.position(self.plan.streamed)
+            (dim,) = output.array.position(self.plan.streamed_axis)
             return torch.cat(rows[output.id], dim)
         found = group.resident_tiles[output.id]
         assert isinstance(found, Tile)
@@ -410,7 +412,7 @@ class _FusedLoopRunner:
     def _stays(self, id: str) -> bool:
         """Returns whether an array is the same for the next tiles: it has no streamed axis."""
         array = self.slow[id][0] if id in self.slow else self.plan.circuit.values[id].array
-        return self.plan.streamed not in array.names
+        return self.plan.streamed_axis not in array.names
 
     def _write(self, id: str, tile: Tile) -> Tensor:
         self.written += self._bits(id, tile)
@@ -481,7 +483,7 @@ class _FusedLoopRunner:
     def _rescale(self, old: Tile, scale: Tensor | float, of: ScheduledOp | None) -> Tensor:
         if of is None or not isinstance(scale, Tensor):
             return old.data
-        return old.data * aligned(as_state(of, scale), old.keys)
+        return old.data * align_dims(as_state(of, scale), old.keys)
 
     def _deferred_tile(
         self, op: ScheduledOp, tile: Tile, own: Mapping[str, Tile], group: TileGroup
@@ -489,7 +491,7 @@ class _FusedLoopRunner:
         """Updates what an op keeps, and returns the parts of its result on a tile."""
         axes = {axis.name for axis in op.cell.site.own_inputs.axes}
         dims = [place for place, key in enumerate(tile.keys) if key[0] in axes]
-        names: dict[str, Any] = {name: aligned(x, tile.keys) for name, x in own.items()}
+        names: dict[str, Any] = {name: align_dims(x, tile.keys) for name, x in own.items()}
         states, kept = group.states.get(op.cell.id, {}), {}
         for state in op.rule.statistics:
             old = states.get(state.name)
@@ -521,7 +523,7 @@ class _FusedLoopRunner:
         if bias is not None:
             tile = self._take(bias.id, group)
             assert isinstance(tile, Tile)
-            data = data + aligned(tile, parts[0].keys)
+            data = data + align_dims(tile, parts[0].keys)
         return Tile(parts[0].keys, data)
 
     def _weighted_sum(self, op: ScheduledOp, parts: list[Tile], group: TileGroup) -> Tensor:
@@ -529,7 +531,7 @@ class _FusedLoopRunner:
         of = self._source(op)
         names: dict[str, Any] = {"n": prod(axis.numel for axis in of.cell.site.own_inputs.axes)}
         for name, x in group.states[of.cell.id].items():
-            names[name] = aligned(as_state(of, x), parts[0].keys)
+            names[name] = align_dims(as_state(of, x), parts[0].keys)
         pairs = list(zip(of.rule.parts, parts, strict=True))
         data = value(pairs[0][0].coefficient, None, names) * pairs[0][1].data
         for part, tile in pairs[1:]:

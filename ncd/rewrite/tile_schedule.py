@@ -459,8 +459,8 @@ class ResidentArray:
 
     id: str
     array: Array
-    first: int
-    last: int
+    first_stage: int
+    last_stage: int
     parts: int = 1
     bits: int = 32
 
@@ -486,7 +486,9 @@ def columns(
     found = []
     for at, op in enumerate(schedule.ops):
         over = _overwritten_input(op, at, every)
-        here = [h for h in every.values() if h.first <= at <= h.last and h.id not in over]
+        here = [
+            h for h in every.values() if h.first_stage <= at <= h.last_stage and h.id not in over
+        ]
         terms: Terms = [(h.parts, factors(h.array, cut), h.bits) for h in here]
         found.append(
             MemoryStage(op.cell.id, tuple(h.id for h in here), TrafficPolynomial.from_terms(terms))
@@ -505,7 +507,7 @@ def _overwritten_input(
     for value in ins:
         held = every[value.id]
         same = set(held.array.names) == set(out.array.names) and held.parts <= out.parts
-        if same and held.last == at:
+        if same and held.last_stage == at:
             return frozenset({value.id})
     return frozenset()
 
@@ -549,13 +551,15 @@ def _extend_over_tiles(
 
     ``maker`` is the op that makes it; None if it comes from slow memory.
     """
-    first, last = min(held.first, tiles[0]), max(held.last, tiles[-1])
+    first, last = min(held.first_stage, tiles[0]), max(held.last_stage, tiles[-1])
     if maker is not None and ops[maker].totals:  # it grows from the first tile to the last
-        return replace(held, first=tiles[0], last=last, parts=ops[maker].deferred_inputs or 1)
-    used = any(held.first <= at <= held.last for at in tiles)
+        return replace(
+            held, first_stage=tiles[0], last_stage=last, parts=ops[maker].deferred_inputs or 1
+        )
+    used = any(held.first_stage <= at <= held.last_stage for at in tiles)
     if not used or (maker in tiles if maker is not None else streamed in held.array.names):
         return held
-    return replace(held, first=first, last=last)
+    return replace(held, first_stage=first, last_stage=last)
 
 
 def _states(
@@ -609,8 +613,8 @@ class Stream:
     Args:
         circuit: The circuit of the term.
         schedule: Its ops in order, with their stages.
-        grouped: The axes that are cut into groups, each done by itself.
-        streamed: The axis whose tiles come one after the other; empty for none.
+        grouped_axes: The axes that are cut into groups, each done by itself.
+        streamed_axis: The axis whose tiles come one after the other; empty for none.
         tiles: The size of a tile of each of these axes.
         formats: The formats in which bytes are counted.
 
@@ -626,8 +630,8 @@ class Stream:
 
     circuit: Circuit
     schedule: Schedule
-    grouped: tuple[str, ...]
-    streamed: str
+    grouped_axes: tuple[str, ...]
+    streamed_axis: str
     tiles: Mapping[str, int] = field(hash=False)
     formats: Formats = FLOAT32
 
@@ -668,11 +672,13 @@ class Stream:
 
     def _array_traffic(self, id: str, array: Array) -> TrafficPolynomial:
         whole = tuple(Factor("size", name) for name in array.names)
-        again = tuple(Factor("tiles", name) for name in self.grouped if name not in array.names)
+        again = tuple(
+            Factor("tiles", name) for name in self.grouped_axes if name not in array.names
+        )
         return TrafficPolynomial.from_terms([(1, (*whole, *again), self.bits(id))])
 
     @property
-    def moved(self) -> TrafficPolynomial:
+    def moved_numbers(self) -> TrafficPolynomial:
         """H: the numbers that move between slow and fast memory."""
         return TrafficPolynomial.from_terms(
             term for move in self.moves for term in move.amount.terms
@@ -681,12 +687,12 @@ class Stream:
     @property
     def bytes_moved(self) -> int:
         """H in bytes."""
-        return self.moved.bytes(self.sizes, self.tiles)
+        return self.moved_numbers.bytes(self.sizes, self.tiles)
 
     @property
     def columns(self) -> list[MemoryStage]:
         """The arrays in fast memory while each op runs."""
-        return columns(self.schedule, self.grouped, self.streamed, self.bits)
+        return columns(self.schedule, self.grouped_axes, self.streamed_axis, self.bits)
 
     @property
     def widest(self) -> MemoryStage:
@@ -714,13 +720,13 @@ class Stream:
         {'a': 16, 'c': 16, 'b': 16}
         """
         check_budget(budget, "fitting")
-        sizes, moved = self.sizes, self.moved
+        sizes, moved = self.sizes, self.moved_numbers
         kept = [column.amount for column in self.columns]
         most = max((sizes[name] for name in self.tiles), default=1)
         powers = [1 << n for n in range(most.bit_length() + 1)]
         best: tuple[int, int, dict[str, int]] | None = None
         for group, tile in product(powers, powers) if self.tiles else ():
-            asked = {name: group if name in self.grouped else tile for name in self.tiles}
+            asked = {name: group if name in self.grouped_axes else tile for name in self.tiles}
             tiles = {name: min(size, sizes[name]) for name, size in asked.items()}
             if max(amount.bytes(sizes, tiles) for amount in kept) > budget:
                 continue
@@ -762,7 +768,7 @@ class Stream:
         sizes = self.sizes
         return prod(
             -(-sizes[name] // self.tiles[name])
-            for name in self.grouped
+            for name in self.grouped_axes
             if names and name not in names
         )
 

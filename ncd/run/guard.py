@@ -279,11 +279,13 @@ def peak_bound(circuit: Circuit, batch: int = 1) -> int:
 @lru_cache(maxsize=256)
 def _peak_bound(term: Term, batch: int) -> int:
     circuit = elaborate(term)
-    made = sum(cell.run_count * cell.memoised("left", _cell_bytes_bound) for cell in circuit.cells)
+    made = sum(
+        cell.run_count * cell.remember_result("left", _cell_bytes_bound) for cell in circuit.cells
+    )
     ends = sum(weight(value.array) for value in (*circuit.inputs, *circuit.outputs))
     scratch = "scratch", torch.get_num_threads(), batch
     scratches = partial(most_kernel_bytes, batch=batch)
-    most = (cell.memoised(scratch, scratches) for cell in circuit.cells)
+    most = (cell.remember_result(scratch, scratches) for cell in circuit.cells)
     beside = max(most, default=SCALARS)
     return batch * (made + 4 * ends) + 3 * _weights(circuit) + beside
 

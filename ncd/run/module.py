@@ -158,7 +158,7 @@ FLOATS = {
 LARGEST = torch.finfo(torch.float8_e4m3fn).max  # what is larger becomes this, not NaN
 
 
-def rounded(x: Tensor, name: str, over: tuple[int, ...] = (-1,)) -> Tensor:
+def round_to_format(x: Tensor, name: str, over: tuple[int, ...] = (-1,)) -> Tensor:
     """Returns the nearest numbers of a format, in the tensor's own dtype.
 
     Args:
@@ -168,7 +168,7 @@ def rounded(x: Tensor, name: str, over: tuple[int, ...] = (-1,)) -> Tensor:
 
     Their gradient is that of no rounding.
 
-    >>> rounded(torch.tensor([1.0, 0.3, -0.52]), "int4").tolist()[0]
+    >>> round_to_format(torch.tensor([1.0, 0.3, -0.52]), "int4").tolist()[0]
     1.0
     """
     if name == PLAIN_FORMATS:
@@ -199,13 +199,13 @@ def round_weights(module: nn.Module, formats: Formats) -> None:
         if tensor.is_floating_point() and tensor.numel():
             several = tensor.dim() > 1
             name = formats.weights if several else formats.vector_format
-            tensor.copy_(rounded(tensor, name, tuple(range(1, tensor.dim()))))
+            tensor.copy_(round_to_format(tensor, name, tuple(range(1, tensor.dim()))))
 
 
 def rounded_inputs(inputs: tuple[Tensor, ...], formats: Formats) -> tuple[Tensor, ...]:
     """Returns the inputs of a run, in the format of its arrays."""
     name = formats.activations
-    return tuple(rounded(x, name) if x.is_floating_point() else x for x in inputs)
+    return tuple(round_to_format(x, name) if x.is_floating_point() else x for x in inputs)
 
 
 def rounding_watch(formats: Formats, watch: Watch | None) -> Watch:
@@ -225,9 +225,9 @@ def rounding_watch(formats: Formats, watch: Watch | None) -> Watch:
 def _array(x: Tensor, cell: Cell, formats: Formats) -> Tensor:
     if not x.is_floating_point():
         return x
-    x = rounded(x, formats.activations)
+    x = round_to_format(x, formats.activations)
     name = formats.activation_format(cell.path)
-    return x if name == formats.activations else rounded(x, name)
+    return x if name == formats.activations else round_to_format(x, name)
 
 
 # --- The torch module of a term, with submodules named as in the diagram

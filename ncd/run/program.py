@@ -83,11 +83,11 @@ class Program:
 
 
 class RunContext(NamedTuple):
-    """Settings shared by all steps of a run; ``recorded`` and ``watch`` as in the module."""
+    """Settings shared by all steps of a run; ``recorded_arrays`` and ``watch`` as in the module."""
 
     module: nn.Module
     like: TensorOptions
-    recorded: dict[str, Tensor] | None = None
+    recorded_arrays: dict[str, Tensor] | None = None
     watch: Watch | None = None
 
 
@@ -125,7 +125,9 @@ def expressions(cell: Cell) -> tuple[TorchExpr, ...]:
 def part(cell: Cell) -> UnboundInstruction:
     """Returns a cell as a step without slots."""
     ins, outs = (tuple([value.id for value in end]) for end in (cell.inputs, cell.outputs))
-    return cell.memoised("part", _unbound_instruction)._replace(inputs=ins, outputs=outs, cell=cell)
+    return cell.remember_result("part", _unbound_instruction)._replace(
+        inputs=ins, outputs=outs, cell=cell
+    )
 
 
 def _unbound_instruction(cell: Cell) -> UnboundInstruction:
@@ -242,7 +244,7 @@ def execute(program: Program, inputs: Iterable[Tensor], run: RunContext) -> tupl
     values: list[Any] = [None] * len(program.ids)
     for slot, x in zip(program.inputs, inputs, strict=True):
         values[slot] = x
-    keep, watch = run.recorded, run.watch
+    keep, watch = run.recorded_arrays, run.watch
     for step in program.steps:
         given = [values[slot] for slot in step.inputs]
         if isinstance(step, ScanInstruction):
@@ -269,7 +271,7 @@ def run_segment(
     step: RecomputeInstruction, given: Sequence[Tensor], run: RunContext
 ) -> tuple[Tensor, ...]:
     """Runs a segment; of its arrays only those that it takes are saved for the backward pass."""
-    if run.recorded is not None or not torch.is_grad_enabled():
+    if run.recorded_arrays is not None or not torch.is_grad_enabled():
         return execute(step.body, given, run)
     made: tuple[Tensor, ...] = checkpoint(
         lambda *xs: execute(step.body, xs, run),

@@ -89,10 +89,10 @@ def drawing_parts(views: Mapping[float, Mapping[CollapsedIds, Drawing]]) -> dict
     return {"parts": parts, "views": said}
 
 
-def compressed(data: Mapping[str, Any]) -> str:
+def gzip_json(data: Mapping[str, Any]) -> str:
     """Returns data as gzipped JSON in base64.
 
-    >>> compressed({"n0": "<p>relu</p>"})[:4]
+    >>> gzip_json({"n0": "<p>relu</p>"})[:4]
     'H4sI'
     """
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))

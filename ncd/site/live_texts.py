@@ -144,10 +144,10 @@ def loop_sizes(circuit: Circuit) -> Iterator[tuple[str, str]]:
             yield loop.id, axis.size_text.replace(FILL, "")
 
 
-def reworded(text: str, words: Iterable[tuple[str, str]]) -> str:
+def reword(text: str, words: Iterable[tuple[str, str]]) -> str:
     """Returns a text with other words, each for the first that are alike and not replaced yet.
 
-    >>> reworded("Scale by 2; sum; scale by 2.", [("scale by 2", "scale by n"), ("sum", "sum")])
+    >>> reword("Scale by 2; sum; scale by 2.", [("scale by 2", "scale by n"), ("sum", "sum")])
     'Scale by n; sum; scale by 2.'
     """
     queues: dict[str, list[str]] = {}
@@ -335,7 +335,7 @@ class SizeDependentTexts:
             shown = {glyph.node for glyph in drawing.glyphs if not glyph.cells}
             cells = [cell for cell in self.plain.cells if cell.id in shown]
             pairs = [(cell.description, words.get(cell.id, cell.description)) for cell in cells]
-            text = reworded(drawing.description, pairs)
+            text = reword(drawing.description, pairs)
             for old, new in changed:
                 text = text.replace(old, new)
             if text != drawing.description:

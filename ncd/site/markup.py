@@ -173,7 +173,7 @@ def plural(number: int, one: str) -> str:
 # --- Colours of heat maps, in the app and on pages without a server: hex stops from low to high
 
 POSITIVE = "440154 482878 3e4989 31688e 26828e 1f9e89 35b779 6ece58 b5de2b fde725"
-SIGNED = "053061 2166ac 4393c3 92c5de d1e5f0 f7f7f7 fddbc7 f4a582 d6604d b2182b 67001f"
+SIGNED_COLOURS = "053061 2166ac 4393c3 92c5de d1e5f0 f7f7f7 fddbc7 f4a582 d6604d b2182b 67001f"
 SIGNED_DARK = "d1e5f0 92c5de 4393c3 2166ac 1c4570 1b2128 5f2328 a81c2c d6604d f4a582 fddbc7"
 GREY = "000000 ffffff"
 
@@ -228,13 +228,13 @@ def mathml(latex: str, *, block: bool = False) -> str:
     if len(plain) <= LONGEST:
         try:
             found = convert_to_element(plain, display=display)
-            return tostring(_cleaned(found), encoding="unicode", short_empty_elements=False)
+            return tostring(_clean_copy(found), encoding="unicode", short_empty_elements=False)
         except Exception:  # the converter raises errors of many kinds for text that is no LaTeX
             pass
     return f'<math display="{display}"><mtext>{text(plain[:LONGEST])}</mtext></math>'
 
 
-def _cleaned(element: Element) -> Element:
+def _clean_copy(element: Element) -> Element:
     """Returns a copy with only known elements and attributes, its entities resolved."""
     copy = Element(element.tag if ELEMENT.fullmatch(element.tag) else "mrow")
     for name, value in element.attrib.items():
@@ -243,7 +243,7 @@ def _cleaned(element: Element) -> Element:
     copy.text, copy.tail = _resolved_entities(element.text), _resolved_entities(element.tail)
     if copy.tag == "mi" and copy.text in OPERATORS:
         copy.tag = "mo"  # with room on both sides
-    copy.extend(map(_cleaned, element))
+    copy.extend(map(_clean_copy, element))
     return copy
 
 

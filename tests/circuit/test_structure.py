@@ -332,7 +332,7 @@ def test_a_fence_stands_where_its_arrays_are(name: str) -> None:
         for fence in whole.fences:
             wanted = [{value.id for value in state} for state in fence.states]
             assert any(
-                len(states) >= fence.first + len(wanted)
-                and all(one <= states[i] for i, one in enumerate(wanted, fence.first))
+                len(states) >= fence.first_state + len(wanted)
+                and all(one <= states[i] for i, one in enumerate(wanted, fence.first_state))
                 for states in places
             ), fence.id

@@ -17,11 +17,11 @@ def said(glyph):
 
 
 def strokes(glyph):
-    return [i for i in glyph.items if isinstance(i, Outline) and not i.closed]
+    return [i for i in glyph.items if isinstance(i, Outline) and not i.is_closed]
 
 
 def painted(glyph, paint):
-    shapes = (i for i in glyph.items if isinstance(i, Outline) and i.closed)
+    shapes = (i for i in glyph.items if isinstance(i, Outline) and i.is_closed)
     return [i for i in shapes if i.paint == paint]
 
 

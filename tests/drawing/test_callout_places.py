@@ -168,6 +168,8 @@ def test_a_legend_stands_over_the_diagram_at_its_left() -> None:
     assert lines > 5
     texts = [item for item in long.items if isinstance(item, Text)]
     assert len(texts) == lines
-    assert all(long.box.x0 < t.at.x and long.box.y0 < t.at.y < long.box.y1 for t in texts)
-    steps = {round(b.at.y - a.at.y, 6) for a, b in pairwise(texts)}
+    assert all(
+        long.box.x0 < t.position.x and long.box.y0 < t.position.y < long.box.y1 for t in texts
+    )
+    steps = {round(b.position.y - a.position.y, 6) for a, b in pairwise(texts)}
     assert steps == {style.CALLOUT_LEADING}

@@ -53,15 +53,15 @@ def test_a_matrix_has_its_cells_its_rulers_and_its_labels() -> None:
     assert (m.label.words, y.label.words) == ("m", "y")
     assert (m.box.x0 + m.box.x1) / 2 == pytest.approx((x0 + x1) / 2)
     assert m.box.y1 == pytest.approx(y0 - tick - style.RULER_TEXT)
-    assert (y.at.y - y.label.ascent / 2) == pytest.approx((y0 + y1) / 2)
-    assert y.at.x + y.label.width == pytest.approx(x0 - half - style.RULER_TEXT)
+    assert (y.position.y - y.label.ascent / 2) == pytest.approx((y0 + y1) / 2)
+    assert y.position.x + y.label.width == pytest.approx(x0 - half - style.RULER_TEXT)
 
 
 def test_the_label_of_an_output_is_at_its_right() -> None:
     _, right, _ = grids(ncd.Id("y:3 m:5"))
     whole = Rectangle.union(boxes(right, cells=True))
     _, y = (item for item in right.items if isinstance(item, Text))
-    assert y.at.x == pytest.approx(whole.x1 + style.RULER_TEXT)
+    assert y.position.x == pytest.approx(whole.x1 + style.RULER_TEXT)
 
 
 def test_slabs_of_three_axes_lie_behind_each_other() -> None:
@@ -79,12 +79,12 @@ def test_slabs_of_three_axes_lie_behind_each_other() -> None:
         m, y, h = (item for item in left.items if isinstance(item, Text))
         whole = Rectangle.union(cells[-6:])
         assert m.box.y1 == pytest.approx(whole.y0 - TICK / 2 - shift - style.RULER_TEXT)
-        assert (h.label.words, h.at.y) == ("h", pytest.approx(whole.y0 - shift / 2))
-        assert h.at.x + h.label.width == pytest.approx(whole.x0 - style.RULER_TEXT)
-        assert y.at.x + y.label.width < whole.x0
+        assert (h.label.words, h.position.y) == ("h", pytest.approx(whole.y0 - shift / 2))
+        assert h.position.x + h.label.width == pytest.approx(whole.x0 - style.RULER_TEXT)
+        assert y.position.x + y.label.width < whole.x0
         _, own, _ = (item for item in right.items if isinstance(item, Text))
         last = Rectangle.union(boxes(right, cells=True)[-6:])
-        assert own.at.x == pytest.approx(last.x1 + shift + style.RULER_TEXT)
+        assert own.position.x == pytest.approx(last.x1 + shift + style.RULER_TEXT)
 
 
 def test_grids_of_several_arrays_do_not_meet_each_other_or_the_wires() -> None:

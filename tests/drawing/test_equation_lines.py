@@ -35,10 +35,12 @@ def test_a_sign_has_its_middle_at_zero_and_room_at_both_sides(sign: str) -> None
     assert (box.x0, box.x1) == pytest.approx((0, 2 * middle))
     wide = max(text.label.width for text in texts)
     assert middle == pytest.approx(style.EQUALS_ROOM + wide / 2)
-    assert texts[0].at.y == pytest.approx((texts[0].label.ascent - texts[0].label.descent) / 2)
+    assert texts[0].position.y == pytest.approx(
+        (texts[0].label.ascent - texts[0].label.descent) / 2
+    )
     for below, above in pairwise(texts):
         assert above.box.y1 <= below.box.y0
-        assert above.at.x + above.label.width / 2 == pytest.approx(middle)
+        assert above.position.x + above.label.width / 2 == pytest.approx(middle)
     assert extra.words == {"=": "equals", "≝": "is defined as"}.get(sign, "up to order")
 
 

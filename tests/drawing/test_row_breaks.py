@@ -9,7 +9,7 @@ import ncd
 from ncd import Axes, Block, Copy, Elementwise, Id, Linear, Repeat, Softmax, Term, Then
 from ncd.drawing.backends.drawing import Drawing
 from ncd.drawing.elements.plan_columns import PlanItem
-from ncd.drawing.elements.primitives import moved
+from ncd.drawing.elements.primitives import move_drawing
 from ncd.drawing.fit import _cheapest, breaks, estimate
 from ncd.drawing.lint.lint import lint
 from ncd.drawing.plan.abbreviation import collapsed
@@ -70,7 +70,10 @@ def test_names_stand_where_a_row_begins():
     begun = {(e.target_id, e.words.split()[0]): e.box for e in drawing.extras if "above" in e.words}
     for (array, axis), box in begun.items():
         near = [t for t in drawing.labels if (t.array, t.axis) == (array, axis)]
-        assert any(0 <= text.at.x - box.x1 < 40 and abs(text.at.y - box.y1) < 14 for text in near)
+        assert any(
+            0 <= text.position.x - box.x1 < 40 and abs(text.position.y - box.y1) < 14
+            for text in near
+        )
 
 
 def test_rows_break_between_blocks_rather_than_in_them():
@@ -135,10 +138,10 @@ def test_the_layers_of_a_transformer_written_out_are_two_stacks():
 
 def test_a_moved_drawing_is_the_same_further_on():
     drawing = ncd.draw(SIZES(Id("t m0") >> Block(chain(12), "Chain")), width=300, folded=())
-    other = moved(drawing, 7.0, -5.0)
+    other = move_drawing(drawing, 7.0, -5.0)
     assert other != drawing
     assert (other.box.x0, other.box.y1) == (drawing.box.x0 + 7, drawing.box.y1 - 5)
-    assert moved(other, -7.0, 5.0).svg() == drawing.svg()
+    assert move_drawing(other, -7.0, 5.0).svg() == drawing.svg()
 
 
 class Even:

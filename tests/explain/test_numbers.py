@@ -15,12 +15,12 @@ from ncd.explain.cell_arithmetic import (
     Products,
     ReductionArithmetic,
     SoftmaxArithmetic,
+    flat_index,
     full_spans,
     grid,
     numbers_at,
     place,
     place_count,
-    ravelled,
     regroup_index,
     window_numbers,
 )
@@ -63,7 +63,7 @@ def test_an_index_is_that_of_the_same_number_in_another_order() -> None:
     k = Dim("k", 0, 3)
     for y, at, n in ((0, 0, 0), (3, 4, 2), (1, 2, 1)):
         (flat,) = regroup_index((y, at, n), ((Y,), (X,), (k,)), ((Y, X, k),))
-        assert flat == x[y, at, n] == ravelled((y, at, n), (4, 5, 3))
+        assert flat == x[y, at, n] == flat_index((y, at, n), (4, 5, 3))
         assert regroup_index((flat,), ((Y, X, k),), ((k,), (X, Y))) == (n, at * 4 + y)
 
 
@@ -88,7 +88,7 @@ def test_a_normed_number(weight: float | None, bias: float | None, centred: bool
     variance = float(SOME.var(correction=0)) if centred else float((SOME**2).mean())
     found = NormArithmetic((IndexSpan(Y, 4),), SOME, 3, mean, variance, 0.1, weight, bias)
     norm = F.layer_norm(SOME, (4,), eps=0.1) if centred else F.rms_norm(SOME, (4,), eps=0.1)
-    assert found.normalised == pytest.approx(float(norm[3]))
+    assert found.normalised_number == pytest.approx(float(norm[3]))
     scaled = float(norm[3]) * (1 if weight is None else weight) + (bias or 0)
     assert found.value == pytest.approx(scaled)
 

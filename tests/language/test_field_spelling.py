@@ -31,9 +31,9 @@ from ncd.language.fields import (
     FieldFormat,
     choice,
     integer,
-    memoised,
     number,
     optional,
+    remember_result,
 )
 
 OVER = number("a number over 1", lambda value: value > 1, "1.5")
@@ -167,8 +167,8 @@ def test_an_object_remembers_so_many_values_and_no_more() -> None:
 
     for key in range(MAX_CACHE_ENTRIES + 1):
         assert (
-            memoised(owner, "_known", key, compute)
-            == memoised(owner, "_known", key, compute)
+            remember_result(owner, "_known", key, compute)
+            == remember_result(owner, "_known", key, compute)
             == key
         )
         assert len(owner.__dict__["_known"]) == (key + 1 if key < MAX_CACHE_ENTRIES else 1)

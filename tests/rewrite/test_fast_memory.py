@@ -66,7 +66,7 @@ def _made_anew(loop: Stream, id: str) -> bool:
         return makers[0].stage is Stage.TILE and not makers[0].totals
     arrays = {v.id: v.array for v in loop.schedule.inputs}
     arrays |= {w.id: w.array for op in loop.schedule.ops for w in op.weights}
-    return loop.streamed in arrays[id].names
+    return loop.streamed_axis in arrays[id].names
 
 
 def _overwritten(op: ScheduledOp, last: bool) -> Iterator[str]:

@@ -20,7 +20,7 @@ def test_a_matrix_product_moves_each_side_once_for_each_group_of_the_other() -> 
     1981, "I/O Complexity: The Red-Blue Pebble Game", for the order abc/√M.
     """
     loop = ncd.stream(PRODUCT, {"a": 32, "c": 32}, ("b", 1))
-    assert str(loop.moved) == "a·b·⌈c/g_c⌉ + b·c·⌈a/g_a⌉ + a·c"
+    assert str(loop.moved_numbers) == "a·b·⌈c/g_c⌉ + b·c·⌈a/g_a⌉ + a·c"
     assert str(loop.fast) == "g_a·g_b + g_b·g_c + g_a·g_c"
     numbers, kept = loop.bytes_moved // 4, loop.fast_bytes // 4
     assert (numbers, kept) == (2 * 512**3 // 32 + 512**2, 32 * 32 + 2 * 32)
@@ -35,7 +35,7 @@ def test_attention_moves_keys_once_for_each_group_of_queries() -> None:
     """
     term = ncd.catalogue["scaled-dot-product-attention"].build(y=64, x=96, k=16)
     loop = ncd.stream(term, {"y": 8}, ("x", 16), around=False)
-    assert str(loop.moved) == "2·k·y + 2·k·x·⌈y/g_y⌉"
+    assert str(loop.moved_numbers) == "2·k·y + 2·k·x·⌈y/g_y⌉"
     assert str(loop.fast) == "2·k·g_y + k·g_x + g_x·g_y + 2·g_y"
     assert loop.bytes_moved == 4 * (2 * 16 * 64 + 2 * 16 * 96 * 8)
     assert loop.fast_bytes == 4 * (2 * 16 * 8 + 16 * 16 + 16 * 8 + 2 * 8)

@@ -13,7 +13,7 @@ from ncd.language.number_formats import BITS, PLAIN_FORMATS
 from ncd.run import device
 from ncd.run.guard import _upper_bound, check_run, peak
 from ncd.run.limits import Limits
-from ncd.run.module import rounded
+from ncd.run.module import round_to_format
 from ncd.run.run_memory import LARGE_ARRAY_BYTES, LIBRARIES, allocated_bytes
 from tools.gpu.memory import LARGE as SYSTEMS
 
@@ -111,6 +111,6 @@ class Divisors(TorchDispatchMode):
 def test_numbers_are_rounded_by_true_divisions(name: str) -> None:
     """By a number alone, a GPU multiplies by its inverse, which is another number."""
     with Divisors() as found:
-        rounded(torch.arange(6.0).reshape(2, 3), name)
+        round_to_format(torch.arange(6.0).reshape(2, 3), name)
     assert all(isinstance(by, torch.Size) and len(by) for _, by in found.seen)
     assert bool(found.seen) == name.startswith("int")

@@ -14,7 +14,7 @@ from ncd.circuit.circuit import cast_formats
 from ncd.errors import NCDError
 from ncd.language.number_formats import BITS, read_formats
 from ncd.run.guard import peak
-from ncd.run.module import rounded
+from ncd.run.module import round_to_format
 
 MHA = ncd.catalogue["multi-head-attention"]
 NAMES = [name for name in BITS if name != "float32"]
@@ -38,8 +38,8 @@ CASTS: dict[str, Callable[[Tensor], Tensor]] = {
 @pytest.mark.parametrize("name", NAMES)
 def test_numbers_are_those_of_a_cast(name: str) -> None:
     x = torch.randn(5, 7, generator=torch.Generator().manual_seed(1)) * 300
-    torch.testing.assert_close(rounded(x, name), CASTS[name](x), rtol=0, atol=1e-4)
-    kept = rounded(torch.tensor([1.0, -torch.inf, 0.5]), name)
+    torch.testing.assert_close(round_to_format(x, name), CASTS[name](x), rtol=0, atol=1e-4)
+    kept = round_to_format(torch.tensor([1.0, -torch.inf, 0.5]), name)
     assert kept[0] == 1 and kept[1] <= -448  # a mask stays a mask
 
 

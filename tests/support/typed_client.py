@@ -106,7 +106,7 @@ def views(term: Term) -> list[str | bytes]:
     gradient = ncd.gradient(term, "parameters")
     print(
         ncd.cost(term, small).weight_bytes,
-        stream.moved,
+        stream.moved_numbers,
         gradient.cod,
         ncd.onnx(term).doc_string,
     )

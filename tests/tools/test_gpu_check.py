@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from ncd.run.module import rounded
+from ncd.run.module import round_to_format
 from ncd.run.run_memory import PeakMemory
 from ncd.systems.catalogue import CATALOGUE
 from tools.bench.measurements import Line
@@ -96,9 +96,9 @@ def test_a_rounding_of_its_own_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> No
 
     def first_wrong(x: Tensor, name: str) -> Tensor:
         made.append(name)
-        return rounded(x, name) + (len(made) == 1)
+        return round_to_format(x, name) + (len(made) == 1)
 
-    monkeypatch.setattr(formats, "rounded", first_wrong)
+    monkeypatch.setattr(formats, "round_to_format", first_wrong)
     found = formats._rounding("float8", QUICK)
     assert found.line.value > 0 and found.fault == f"{found.line.value:.0f} are not the CPU's"
 

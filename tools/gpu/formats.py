@@ -10,7 +10,7 @@ from torch import Tensor
 import ncd
 from ncd.language.number_formats import BITS, PLAIN_FORMATS, Formats
 from ncd.run.measurement import medians
-from ncd.run.module import FLOATS, rounded
+from ncd.run.module import FLOATS, round_to_format
 from ncd.run.seeding import generator
 from ncd.systems.catalogue import CATALOGUE
 from tools.bench.measurements import Line, amount
@@ -40,7 +40,10 @@ def _rounding(name: str, setting: Setting) -> Finding:
     random = generator(0, "formats")
     numbers = torch.randn(setting.pick(20_000, 100), len(REACH), generator=random) * REACH
     numbers[0, :3] = torch.tensor([torch.inf, -torch.inf, 0])
-    mine, theirs = rounded(numbers.to(setting.device), name).cpu(), rounded(numbers, name)
+    mine, theirs = (
+        round_to_format(numbers.to(setting.device), name).cpu(),
+        round_to_format(numbers, name),
+    )
     other = int((mine != theirs).logical_and(~(mine.isnan() & theirs.isnan())).sum())
     line = Line(f"{name}: numbers rounded otherwise", other, f"cpu, of {numbers.numel():,}", None)
     return Finding(_counted(line), f"{other} are not the CPU's" if other else "")

@@ -239,9 +239,9 @@ def _picture(
 
 def _channel(picture: heatmap.CellGrid, window: Spans, seen: Tensor) -> str:
     """Returns a picture with a frame around the window, and an enlarged view of the frame."""
-    ends = ColourRange.of(picture, signed=bool((picture < 0).any()))
+    ends = ColourRange.from_numbers(picture, signed=bool((picture < 0).any()))
     stops = heatmap.scale(ends.low < 0)
-    down, across = ((s.first, s.step * (s.count - 1) + 1, s.dim.size) for s in window)
+    down, across = ((s.start, s.step * (s.count - 1) + 1, s.dim.size) for s in window)
     style = ";".join(
         f"{name}:{100 * part / whole:.2f}%"
         for name, part, whole in (
@@ -262,7 +262,7 @@ def _channel(picture: heatmap.CellGrid, window: Spans, seen: Tensor) -> str:
 
 def _weights_html(weights: Tensor, every: Tensor, total: float) -> str:
     """Returns the weights of a channel and their contribution to the sum."""
-    ends = ColourRange.of(every.float().numpy(), signed=True)
+    ends = ColourRange.from_numbers(every.float().numpy(), signed=True)
     near = heatmap.data_url(weights.float().numpy(), ends, heatmap.scale(signed=True))
     number = number_text(total)
     return f'<b>×</b><img class="near" alt="the weights" src="{near}"><b>→ {number}</b>'
@@ -493,11 +493,11 @@ def _norm_html(cell: Cell, how: NormArithmetic) -> str:
         above = f"{x} − {in_brackets(how.mean)}"
     ways = [
         f"({above}) ÷ √({number_text(how.variance)} + {number_text(how.eps)})"
-        f" = {number_text(how.normalised)}"
+        f" = {number_text(how.normalised_number)}"
     ]
     if how.weight is not None:
         bias = "" if how.bias is None else f" + β {in_brackets(how.bias)}"
-        ways.append(f"{number_text(how.normalised)} × γ {in_brackets(how.weight)}{bias}")
+        ways.append(f"{number_text(how.normalised_number)} × γ {in_brackets(how.weight)}{bias}")
     steps = " , then ".join(ways).replace(" ,", ",")
     return (
         f"{table}<p>{', '.join(known)}, {whose}.</p>"

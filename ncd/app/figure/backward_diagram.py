@@ -7,7 +7,7 @@ from math import prod
 
 from ncd.app.figure.diagram import inert_drawing
 from ncd.app.scene.scene import Scene
-from ncd.app.state.cache import cached
+from ncd.app.state.cache import cached_value
 from ncd.app.state.controls import Choice
 from ncd.circuit.circuit import Cell, Circuit, Value, array_names
 from ncd.circuit.elaborate import elaborate
@@ -39,7 +39,7 @@ def html(scene: Scene, again: tuple[str, ...]) -> str:
         return f"<p>{MIRROR.button(1, 'Draw the backward pass')}</p>"
     try:
         key = scene.term, again, scene.formats
-        term = cached("mirrored", *key, make=lambda: _term(scene, again))
+        term = cached_value("mirrored", *key, make=lambda: _term(scene, again))
     except NCDError as error:
         return f'<p class="muted">No diagram of the backward pass: {markup.text(str(error))}</p>'
     axes = (*scene.circuit.axes, *elaborate(term).axes)

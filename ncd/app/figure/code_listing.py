@@ -6,7 +6,7 @@ import re
 from itertools import chain
 
 from ncd.app.scene.scene import Scene
-from ncd.app.state.cache import cached
+from ncd.app.state.cache import cached_value
 from ncd.circuit.circuit import Cell, Circuit
 from ncd.circuit.elaborate import elaborate
 from ncd.drawing.elements.style import role_colour
@@ -23,7 +23,7 @@ VALUE = re.compile(r"^( *(?:[\w.]+ = |<span class=\"keyword\">return</span> ))(.
 
 def html(scene: Scene) -> str:
     """Returns the lines as HTML, those of the sides of an equation side by side."""
-    return cached("code", scene.term, scene.dark, make=lambda: _listings_html(scene))
+    return cached_value("code", scene.term, scene.dark, make=lambda: _listings_html(scene))
 
 
 def _listings_html(scene: Scene) -> str:

@@ -25,7 +25,7 @@ from ncd.app.scene.scene import LABELS, ON_WIRES, VALUES, Scene
 from ncd.app.scene.url import JS as LINK_JS
 from ncd.app.scene.url import message_number
 from ncd.app.state import hide_sizes, knobs, selection
-from ncd.app.state.cache import cached
+from ncd.app.state.cache import cached_value
 from ncd.app.state.knobs import FORMATS
 from ncd.app.state.link_text import compress_text
 from ncd.circuit.circuit import Circuit, Fence, array_names
@@ -341,7 +341,7 @@ def diagram_message(scene: Scene, refused: Refusal | None, folding: str) -> Diag
     )
     what = scene.entry.key, *look, scene.subject_id, scene.formats
     run = (scene.is_preview, *scene.run_key) if scene.thumbnails else ()
-    return cached("diagram", scene.term, *what, *run, make=lambda: _draw(scene, mark, folded))
+    return cached_value("diagram", scene.term, *what, *run, make=lambda: _draw(scene, mark, folded))
 
 
 def _draw(scene: Scene, mark: str, folded: CollapseOption) -> DiagramMessage:
@@ -391,7 +391,7 @@ def block_inside(scene: Scene, id: str) -> str:
         drawing = draw_part(scene.term, id, scene.labels, dark=scene.dark)
         return _drawing_html(drawing) if drawing.glyphs else ""
 
-    return cached("part", scene.term, id, scene.labels, scene.dark, make=make)
+    return cached_value("part", scene.term, id, scene.labels, scene.dark, make=make)
 
 
 def inert_drawing(
@@ -408,7 +408,7 @@ def inert_drawing(
         drawing = draw(term, look, dark=scene.dark, width=scene.width, folded=shut)
         return INTERACTIVE_ATTRIBUTES.sub("", _drawing_html(drawing))
 
-    return cached("apart", term, look, scene.dark, scene.width, folded, make=make)
+    return cached_value("apart", term, look, scene.dark, scene.width, folded, make=make)
 
 
 def _drawing_html(drawing: Drawing) -> str:
@@ -462,4 +462,4 @@ def terms_in_a_row(
         )
 
     key = (*terms[:-1], sign, *notes.items(), box, cells, paint, scene.labels, scene.dark, room)
-    return cached("beside", terms[-1], *key, make=make)
+    return cached_value("beside", terms[-1], *key, make=make)

@@ -169,7 +169,11 @@ def _text(glyph: DrawnGlyph) -> tuple[str, str, list[float]] | None:
     if text is None:
         return None
     first, *rest = text.label.spans
-    return first.text, "".join(s.text for s in rest), [round(text.at.x, 1), round(text.at.y, 1)]
+    return (
+        first.text,
+        "".join(s.text for s in rest),
+        [round(text.position.x, 1), round(text.position.y, 1)],
+    )
 
 
 def _letters(drawing: Drawing) -> dict[str, tuple[list[float], str]]:

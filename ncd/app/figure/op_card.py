@@ -5,14 +5,14 @@ from __future__ import annotations
 from ncd.app.figure import diagram
 from ncd.app.parts import html_panel
 from ncd.app.scene.scene import Scene
-from ncd.app.state.cache import cached
+from ncd.app.state.cache import cached_value
 from ncd.circuit.circuit import Cell, Circuit, Fence
 from ncd.language.axes import Axis
 from ncd.site import markup, op_cards, source_listing
 from ncd.site.collapse_states import drawn_circuits
 from ncd.site.markup import mathml
 from ncd.systems.catalogue_entry import REFERENCES
-from ncd.words import listed
+from ncd.words import list_words
 from ncd.write.torch_source.source_file import lines
 
 # --- The card of an op or a block: its place, meaning, cost, inside and source
@@ -123,7 +123,7 @@ def _head(title: str, role: str, dark: bool) -> str:
 
 def _source(scene: Scene, nodes: frozenset[str]) -> str:
     term, circuit = scene.term, scene.circuit
-    source = cached(
+    source = cached_value(
         "painted", term, make=lambda: source_listing.coloured_lines(lines(term), circuit)
     )
     html = source_listing.excerpt(source, circuit, scene.dark, nodes)
@@ -274,5 +274,5 @@ def _einsum(cell: Cell) -> str:
     every: dict[str, Axis] = {a.name: a for value in cell.inputs for a in value.array}
     summed = [axis.display_name for name, axis in every.items() if name not in outs]
     if summed:
-        return CONTRACTION_TEXT.format(axes=listed(summed))
+        return CONTRACTION_TEXT.format(axes=list_words(summed))
     return OUTER_PRODUCT_TEXT if len(cell.inputs) > 1 else PERMUTATION_TEXT

@@ -61,7 +61,7 @@ def compressed_answer(scope: Scope) -> ASGIApp | None:
         return None
 
     async def send_file(scope: Scope, receive: Receive, send: Send) -> None:
-        data = await run_in_threadpool(compressed, scope["path"])
+        data = await run_in_threadpool(compress_file, scope["path"])
         await Response(data, media_type=kind, headers=STATIC_FILE_HEADERS)(scope, receive, send)
 
     return send_file
@@ -79,7 +79,7 @@ def _file(path: str) -> Path | None:
 
 
 @lru_cache(512)
-def compressed(path: str) -> bytes:
+def compress_file(path: str) -> bytes:
     """Returns a file of the frontend, compressed."""
     file = _file(path)
     assert file is not None

@@ -291,7 +291,7 @@ def _heads(scene: Scene, softmax: str) -> str:
     cell = next((own for own in cells if own.id == softmax), cells[0])
     found = attention_maps.weights(cell, scene.trace.values[cell.outputs[0].id])
     maps = heatmap.pool(found.maps[:HEADS], heatmap.SMALL)
-    ends = ColourRange.of(found.maps[:HEADS], signed=False)
+    ends = ColourRange.from_numbers(found.maps[:HEADS], signed=False)
     names = attention_maps.heads_named(found.heads)
     figures = (
         f'<figure><img alt="" src="{heatmap.data_url(own, ends)}"><figcaption>{name}</figcaption>'

@@ -15,7 +15,7 @@ from ncd.app.parts import html_panel
 from ncd.app.parts.html_panel import read_static
 from ncd.app.scene.scene import Scene
 from ncd.app.state import selection
-from ncd.app.state.cache import CACHE, cached, get_or_make
+from ncd.app.state.cache import CACHE, cached_value, get_or_make
 from ncd.drawing.elements.primitives import Thumbnail
 from ncd.errors import LimitError
 from ncd.explain.colour_scale import CellGrid
@@ -184,7 +184,7 @@ def _trace(scene: Scene, cut: frozenset[int]) -> Trace:
     if not cut:
         return scene.trace
     key = (*scene.run_key, *sorted(cut))
-    return cached(
+    return cached_value(
         "cut", scene.term, *key, make=lambda: scene.run_in_pool(lambda: _without(scene, cut))
     )
 
@@ -224,7 +224,7 @@ def _corrected(word: str, read: WrittenWord | None) -> str:
 def _drawing(scene: Scene, row: int, cut: frozenset[int]) -> str:
     """Returns the diagram, and a line on what the number of heads has changed."""
     key = (*scene.run_key, scene.can_run, row, *sorted(cut), scene.dark, scene.width)
-    svg = cached("first diagram", scene.term, *key, make=lambda: _svg(scene, row, cut))
+    svg = cached_value("first diagram", scene.term, *key, make=lambda: _svg(scene, row, cut))
     h, k, m = (scene.settings[name] for name in "hkm")
     line = (
         f"<b>{markup.plural(h, 'head')}</b> of {k} features each: {scene.cost.parameters:,} "

@@ -12,7 +12,7 @@ from ncd.app.page.own_page import OPENING
 from ncd.app.scene import own_entry, url
 from ncd.app.scene.own_entry import prepare
 from ncd.app.state import link_text
-from ncd.app.state.cache import cached
+from ncd.app.state.cache import cached_value
 from ncd.language.terms import Term
 from ncd.site import entry_page
 from ncd.site.entry_page import GALLERY_CSS, GALLERY_HTML, GALLERY_JS, Card
@@ -70,7 +70,7 @@ def _door() -> None:
 def card(entry: Entry, dark: bool) -> Card:
     """Returns the card of a system at its defaults."""
     term = entry.build()
-    return cached("card", term, entry.name, dark, make=lambda: _card(entry, term, dark))
+    return cached_value("card", term, entry.name, dark, make=lambda: _card(entry, term, dark))
 
 
 def _card(entry: Entry, term: Term, dark: bool) -> Card:

@@ -16,7 +16,7 @@ from ncd.app.runtime import scheduler
 from ncd.app.runtime.scheduler import run_in_thread
 from ncd.app.scene.scene import Scene, with_tooltip
 from ncd.app.scene.session_weights import POLL_SECONDS, waiting_message
-from ncd.app.state.cache import cached
+from ncd.app.state.cache import cached_value
 from ncd.circuit.circuit import Value
 from ncd.explain.colour_scale import ColourRange, PooledMaps
 from ncd.jobs.job_pool import QUIET, Ticket, pool
@@ -61,7 +61,7 @@ def render(scene: Scene) -> None:
 
 
 def _offer(scene: Scene, failure: str) -> None:
-    need = cached("pool", scene.term, str(limits()), make=lambda: _needed_bytes(scene))
+    need = cached_value("pool", scene.term, str(limits()), make=lambda: _needed_bytes(scene))
     if need is None:
         return
     if failure and failure not in QUIET:
@@ -122,7 +122,7 @@ def _result(scene: Scene, result: bytes) -> None:
         "heavy",
         map=focus,
         aside=_card(scene, value, seen, found),
-        foot=f'<p class="muted">{focus.pooled.caption} Select a wire to see its numbers.</p>',
+        foot=f'<p class="muted">{focus.pooled_maps.caption} Select a wire to see its numbers.</p>',
     )
 
 
@@ -130,7 +130,7 @@ def _focus(value: Value, seen: ArraySummary) -> Heatmap:
     cells = np.array(seen.cells, dtype=np.float32)
     dimensions = slice_picker.dimensions(value.array)
     rows, columns = map_dimensions(value.array)
-    ends = ColourRange.of(cells, signed=seen.smallest < 0)
+    ends = ColourRange.from_numbers(cells, signed=seen.smallest < 0)
     two = len(dimensions) > 1
     return Heatmap(
         f"pool {value.id} {seen.shape}",

@@ -238,7 +238,7 @@ def label(knob: Knob) -> str:
     >>> label(Knob("n0", 1, 64, 16, help="channels that go in"))
     'n₀ · channels that go in'
     """
-    name = knobs.subscripted(knob.name)
+    name = knobs.subscript_name(knob.name)
     return f"{name} · {knob.help}" if knob.help else name
 
 

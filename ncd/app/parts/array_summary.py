@@ -120,7 +120,7 @@ def _pixels(shape: Sequence[int], side: float) -> tuple[int, int]:
 
 
 def _ends(numbers: CellGrid) -> ColourRange:
-    return ColourRange.of(numbers, signed=bool((numbers < 0).any()))
+    return ColourRange.from_numbers(numbers, signed=bool((numbers < 0).any()))
 
 
 def _range(pooled: PooledMaps) -> str:

@@ -53,7 +53,7 @@ def curves(
     figure = _figure(title, HEIGHT)
     values = [value for points in lines.values() for _, value in points if isfinite(value)]
     for i, (name, points) in enumerate(lines.items()):
-        drawn = _thinned(points)
+        drawn = _sample_points(points)
         figure.add_scatter(
             x=[step for step, _ in drawn],
             y=[value if isfinite(value) else None for _, value in drawn],
@@ -144,7 +144,7 @@ def _figure(title: str, height: int) -> go.Figure:
     )
 
 
-def _thinned(points: Points) -> list[tuple[float, float]]:
+def _sample_points(points: Points) -> list[tuple[float, float]]:
     """Returns at most about ``MAX_POINTS`` of the points, with the last one."""
     every = -(-len(points) // MAX_POINTS) or 1
     return [*points[:-1:every], *points[-1:]]

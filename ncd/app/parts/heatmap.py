@@ -21,7 +21,7 @@ from ncd.explain.colour_scale import rgb_image as rgb_image
 from ncd.site import markup
 from ncd.site.markup import GREY as GREY
 from ncd.site.markup import POSITIVE as POSITIVE
-from ncd.site.markup import SIGNED, SIGNED_DARK
+from ncd.site.markup import SIGNED_COLOURS, SIGNED_DARK
 
 # --- Heat maps of arrays: pooled to screen size, in colours that suit colour-blind readers
 
@@ -32,12 +32,12 @@ DARK = ContextVar("dark", default=False)  # whether the page of this run is dark
 def scale(signed: bool) -> str:
     """Returns the hex stops for numbers with or without signs.
 
-    >>> scale(signed=False) == POSITIVE, scale(signed=True) == SIGNED
+    >>> scale(signed=False) == POSITIVE, scale(signed=True) == SIGNED_COLOURS
     (True, True)
     """
     if not signed:
         return POSITIVE
-    return SIGNED_DARK if DARK.get() else SIGNED
+    return SIGNED_DARK if DARK.get() else SIGNED_COLOURS
 
 
 def data_url(cells: CellGrid, ends: ColourRange, stops: str = POSITIVE) -> str:
@@ -103,9 +103,9 @@ def mosaic(numbers: CellGrid, colours: int | None) -> Mosaic:
         pictures = pictures[None]
     (high, wide), lead = pictures.shape[-3:-1], pictures.shape[:-3]
     count = prod(lead)
-    flat = _stretched(_shades(pictures).reshape(count, high, wide, 3)[:MOST_PICTURES])
+    flat = _raise_rows(_shades(pictures).reshape(count, high, wide, 3)[:MOST_PICTURES])
     across = prod(lead[1:]) if len(lead) > 1 and prod(lead[1:]) <= 12 else min(len(flat), 8)
-    image = Image.fromarray(_tiled(flat, across))
+    image = Image.fromarray(_tile_pictures(flat, across))
     image.thumbnail((WIDE, TALL), Image.Resampling.BOX)
     return Mosaic(
         image_url(np.asarray(image)), image.size, _alt_text(numbers, lead, (high, wide), count)
@@ -129,7 +129,7 @@ def _shades(numbers: CellGrid) -> NDArray[np.uint8]:
     return np.round(255 * (numbers - low) / (high - low)).astype(np.uint8)
 
 
-def _stretched(pictures: NDArray[np.uint8]) -> NDArray[np.uint8]:
+def _raise_rows(pictures: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Returns pictures (n, h, w, 3) with few, long rows made higher."""
     high, wide = pictures.shape[1:3]
     if max(high, wide) < MIN_SIDE:
@@ -142,7 +142,7 @@ def _stretched(pictures: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return pictures
 
 
-def _tiled(pictures: NDArray[np.uint8], across: int) -> NDArray[np.uint8]:
+def _tile_pictures(pictures: NDArray[np.uint8], across: int) -> NDArray[np.uint8]:
     """Returns pictures side by side, ``across`` in each row."""
     count, high, wide, _ = pictures.shape
     down = ceil(count / across)

@@ -92,7 +92,7 @@ class Heatmap:
 
     id: str
     label: str
-    pooled: PooledMaps
+    pooled_maps: PooledMaps
     ends: ColourRange
     rows: AxisLabels
     columns: AxisLabels
@@ -106,7 +106,7 @@ class Heatmap:
     @property
     def data(self) -> dict[str, Any]:
         """Returns a map as the data that the browser needs."""
-        numbers, ends = self.pooled, self.ends
+        numbers, ends = self.pooled_maps, self.ends
         clipped = ends.high < ends.largest
         high = ("≥ " if clipped else "") + markup.digits(ends.high)
         low = markup.digits(ends.low) if ends.low else "0"
@@ -140,9 +140,9 @@ class Heatmap:
             "title": side.title,
             "said": side.position_label,
             "names": list(side.tick_labels),
-            "count": self.pooled.shape[n],
-            "cells": self.pooled.maps.shape[n],
-            "block": self.pooled.block[n],
+            "count": self.pooled_maps.shape[n],
+            "cells": self.pooled_maps.maps.shape[n],
+            "block": self.pooled_maps.block[n],
         }
 
 

@@ -288,7 +288,7 @@ def thumbnails_html(cut: ArraySlice, tensor: torch.Tensor, signed: bool) -> str:
     dimension, at = cut.dimensions[cut.gallery_dim], cut.positions[cut.gallery_dim]
     run = heatmap.visible_range(dimension.size, max(0, at), MAX_PICTURES)
     pool = heatmap.pool(stack(tensor, cut, run), heatmap.SMALL)
-    ends, stops = ColourRange.of(pool.maps, signed=signed), heatmap.scale(signed)
+    ends, stops = ColourRange.from_numbers(pool.maps, signed=signed), heatmap.scale(signed)
     pictures = [
         (
             f"{dimension.name}={i}",

@@ -143,22 +143,22 @@ class EditorMessage(NamedTuple):
 
     ``sentence`` is the answer, with buttons that cure what fails, and ``words`` is the message
     below it. ``raw`` is torch's own message, which is folded, and ``waiting`` says what is still to
-    come. ``faults`` are underlined, and ``remarks`` stand below the text. ``beside`` are the
+    come. ``faults`` are underlined, and ``remarks`` stand below the text. ``line_notes`` are the
     words in the margin of a line and the names of axes, ``ops`` the ids of the ops that it makes.
     ``forms`` are the last line with its sizes as fields and perhaps the one that sets the mode,
-    ``drawn`` the class that is drawn, and
+    ``drawn_text`` the class that is drawn, and
     ``classes`` are those that could be.
     """
 
     words: str
-    wrong: bool = False
+    is_wrong: bool = False
     faults: tuple[Diagnostic, ...] = ()
     sentence: str = ""
     remedies: tuple[Remedy, ...] = ()
     remarks: tuple[Remark, ...] = ()
-    beside: tuple[tuple[int, str, str], ...] = ()
+    line_notes: tuple[tuple[int, str, str], ...] = ()
     forms: tuple[CallForm, ...] = ()
-    drawn: str = ""
+    drawn_text: str = ""
     classes: tuple[str, ...] = ()
     ops: Mapping[int, str] = MappingProxyType({})
     raw: str = ""
@@ -200,7 +200,7 @@ def show(
         "text": text,
         "label": label,
         "told": said.words,
-        "wrong": said.wrong,
+        "wrong": said.is_wrong,
         "faults": [
             {"from": start, "to": end, "message": message, "instead": instead, "mild": mild}
             for start, end, message, instead, mild in said.faults
@@ -213,10 +213,10 @@ def show(
             {**each._asdict(), "cures": [cure._asdict() for cure in each.remedies]}
             for each in said.remarks
         ],
-        "beside": said.beside,
+        "beside": said.line_notes,
         "ops": {str(line): ids for line, ids in said.ops.items()},
         "forms": [asdict(each) for each in said.forms],
-        "drawn": said.drawn,
+        "drawn": said.drawn_text,
         "classes": said.classes,
         "script": SCRIPT.name,
     }

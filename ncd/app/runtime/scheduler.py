@@ -35,7 +35,7 @@ FIRST, REST = 0, 1  # the queues: diagrams, and all that follows them
 class Waiting(NamedTuple):
     """A thread that waits for its turn; the smallest comes first."""
 
-    since: float
+    start_time: float
     number: int
     lock: Lock
 

@@ -63,7 +63,9 @@ def editor_message(
         read = " ".join(filter(None, (f"Read as {found.kind}.", found.call.modes, found.note)))
         told = f"{found.costs}\n{read}".strip()
         plain = EditorMessage(told, sentence=found.sentence)
-    plain = _with_form(plain, found.entry.text, found.call)._replace(ops=found.ops, beside=beside)
+    plain = _with_form(plain, found.entry.text, found.call)._replace(
+        ops=found.ops, line_notes=beside
+    )
     answer = _with_findings(plain, found.entry.text, findings, complete)
     return answer._replace(
         remarks=tuple(_with_line_ops(each, found, cells) for each in answer.remarks)
@@ -120,7 +122,7 @@ def _with_form(plain: EditorMessage, text: str, call: ModuleCall) -> EditorMessa
     modes = [] if any(each.kind == "mode" for each in form.fields) else [mode_form(text, call)]
     several = call.classes if len(call.classes) > 1 else ()
     forms = (form, *filter(None, modes))
-    return plain._replace(forms=forms, drawn=call.drawn, classes=several)
+    return plain._replace(forms=forms, drawn_text=call.drawn, classes=several)
 
 
 def error_message(
@@ -154,10 +156,10 @@ def _with_findings(
         faults=(*plain.faults, *_mild(rest, text)),
     )
     if first is None or not (first.cures or first.layer):  # the message itself says as much
-        waits = said.sentence and said.wrong and first is None and not complete
+        waits = said.sentence and said.is_wrong and first is None and not complete
         return said._replace(waiting=LOOKING) if waits else said
     return said._replace(
-        wrong=True,
+        is_wrong=True,
         sentence=sentence_of(first),
         remedies=_remedies(first, text),
         faults=(*said.faults, *([] if plain.faults else _mild([first], text, mild=False))),

@@ -14,7 +14,7 @@ import streamlit as st
 
 from ncd.app.runtime import scheduler
 from ncd.app.state.cache import CACHE, get_or_make
-from ncd.app.state.knobs import set_values, subscripted
+from ncd.app.state.knobs import set_values, subscript_name
 from ncd.circuit.elaborate import elaborate
 from ncd.errors import LimitError, NCDError
 from ncd.formulas.prefixed_amounts import amount
@@ -271,8 +271,8 @@ def _button_label(way: Mapping[str, int]) -> str:
     ('y = x = 2,048', 'y = 2, x = 3')
     """
     if len(set(way.values())) == 1:
-        return f"{' = '.join(map(subscripted, way))} = {next(iter(way.values())):,}"
-    return ", ".join(f"{subscripted(name)} = {value:,}" for name, value in way.items())
+        return f"{' = '.join(map(subscript_name, way))} = {next(iter(way.values())):,}"
+    return ", ".join(f"{subscript_name(name)} = {value:,}" for name, value in way.items())
 
 
 def _most_likely_first(entry: Entry, error: NCDError) -> list[Knob]:

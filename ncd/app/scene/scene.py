@@ -15,7 +15,7 @@ from ncd.app.runtime import scheduler
 from ncd.app.runtime.scheduler import run_in_thread
 from ncd.app.scene.refusal import Refusal, refusal_of
 from ncd.app.state import hide_sizes, selection
-from ncd.app.state.cache import CACHE, cached, get_or_make, peek
+from ncd.app.state.cache import CACHE, cached_value, get_or_make, peek
 from ncd.app.state.hide_sizes import HiddenSizes
 from ncd.circuit.circuit import Circuit
 from ncd.circuit.costs import Cost, cost_of
@@ -111,7 +111,7 @@ class Scene:
             return {} if self.starts_on_demand else thumbnail_frames(self.circuit)
         if self.starts_on_demand and peek("trace", self.term, *self.run_key) is None:
             return {}
-        return cached(
+        return cached_value(
             "thumbnails",
             self.term,
             *self.run_key,
@@ -189,7 +189,7 @@ class Scene:
     @property
     def module(self) -> CircuitModule:
         """The compiled module, shared by all visitors with the same term and never modified."""
-        return cached(
+        return cached_value(
             "module", self.term, *self.weights_key, make=lambda: self.run_in_pool(self._compile)
         )
 
@@ -212,14 +212,16 @@ class Scene:
     def inputs(self) -> tuple[torch.Tensor, ...]:
         """The inputs, shared like the module."""
         given = self.term, self.seed, self.device
-        return cached(
+        return cached_value(
             "inputs", *given, self.inputs_spec.key, make=lambda: self.inputs_spec.tensors(*given)
         )
 
     @property
     def trace(self) -> Trace:
         """The value of every array."""
-        return cached("trace", self.term, *self.run_key, make=lambda: self.run_in_pool(self._run))
+        return cached_value(
+            "trace", self.term, *self.run_key, make=lambda: self.run_in_pool(self._run)
+        )
 
     def _run(self) -> Trace:
         module, inputs, timer = self.module, self.inputs, Timer(self.device)
@@ -229,13 +231,13 @@ class Scene:
         timer.mark()
         if not self.is_quick or len(self.circuit.cells) > MANY_OPS:  # long enough to be timed
             (taken,) = timer.laps()
-            cached("run seconds", self.term, self.device, make=lambda: taken)
+            cached_value("run seconds", self.term, self.device, make=lambda: taken)
         return found
 
     @property
     def seconds(self) -> float:
         """The median time of a forward pass on the device; of a long one that for the panel."""
-        return cached("seconds", self.term, self.device, make=self._measure_seconds)
+        return cached_value("seconds", self.term, self.device, make=self._measure_seconds)
 
     @property
     def known_seconds(self) -> float | None:

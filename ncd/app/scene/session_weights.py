@@ -32,8 +32,8 @@ class Training:
     """The session's training of one system at some settings; weights from a file fit any seed.
 
     ``second_run`` is a second run to compare with the first, from which the learned weights are
-    taken. ``ended`` and ``learned_weights`` change only at the start of a run of the page, so that
-    the whole page shows the same state.
+    taken. ``has_ended`` and ``learned_weights`` change only at the start of a run of the page, so
+    that the whole page shows the same state.
     """
 
     page: str
@@ -41,7 +41,7 @@ class Training:
     seed: int | None
     run: TrainingRun | None = None
     learned_weights: TrainedWeights | None = None
-    ended: bool = False
+    has_ended: bool = False
     second_run: TrainingRun | None = None
 
     @property
@@ -57,16 +57,16 @@ class Training:
     @property
     def is_running(self) -> bool:
         """Whether the run was still going on when the page last looked."""
-        return self.run is not None and not self.ended
+        return self.run is not None and not self.has_ended
 
     def poll(self) -> None:
         """Takes over the weights of a run that has ended."""
-        if self.run is None or self.ended:
+        if self.run is None or self.has_ended:
             return
         for run in self.runs:
             run.poll()
-        self.ended = all(run.ended for run in self.runs)
-        if self.ended and self.run.weights:
+        self.has_ended = all(run.ended for run in self.runs)
+        if self.has_ended and self.run.weights:
             steps = self.run.progress[-1].step
             self.learned_weights = TrainedWeights(self.run.weights, f"trained for {steps:,} steps")
 
@@ -192,7 +192,7 @@ def download(entry: Entry, found: TrainedWeights | None) -> None:
 @st.fragment(run_every=POLL_SECONDS)
 def _watch(found: Training) -> None:
     found.poll()
-    if found.ended:
+    if found.has_ended:
         st.rerun()
 
 

@@ -283,7 +283,7 @@ def query(**seen: str) -> str:
         key: link.corrected_values.get(key, link.last_values.get(key)) for key in link.parameters
     }
     said = {
-        key: _encoded(link.parameters[key], value)
+        key: _link_text(link.parameters[key], value)
         for key, value in values.items()
         if value is not None and value != link.parameters[key].default
     }
@@ -294,7 +294,7 @@ def query(**seen: str) -> str:
     return f"?{urlencode(said, quote_via=quote, safe=',=:~')}" if said else ""
 
 
-def _encoded(kept: LinkParameter | Control, value: Value) -> str:
+def _link_text(kept: LinkParameter | Control, value: Value) -> str:
     if kept.is_compressed:
         return link_text.compress_text(str(value))
     return str(value).lower() if isinstance(value, bool) else str(value)

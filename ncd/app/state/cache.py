@@ -82,6 +82,6 @@ def peek(what: str, term: Term, *rest: Hashable) -> Any:
         return CACHE.get((what, term, *rest))
 
 
-def cached(what: str, term: Term, *rest: Hashable, make: Callable[[], T]) -> T:
+def cached_value(what: str, term: Term, *rest: Hashable, make: Callable[[], T]) -> T:
     """Returns ``make()``, cached under a name, the term and further keys."""
     return get_or_make(CACHE, (what, term, *rest), make)

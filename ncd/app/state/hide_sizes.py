@@ -88,12 +88,12 @@ def _text(text: Text, veil: HiddenSizes) -> Text:
     if not text.axis or (told and not hidden):
         return text
     label = math(QUESTION_MARK, text.label.source.size) if hidden else _axis_name_label(text)
-    return replace(_relabelled(text, label), axis="" if hidden else text.axis)
+    return replace(_with_label(text, label), axis="" if hidden else text.axis)
 
 
-def _relabelled(text: Text, label: Label) -> Text:
-    at = text.at._replace(x=text.at.x + (text.label.width - label.width) / 2)
-    return replace(text, label=label, at=at)
+def _with_label(text: Text, label: Label) -> Text:
+    at = text.position._replace(x=text.position.x + (text.label.width - label.width) / 2)
+    return replace(text, label=label, position=at)
 
 
 def _axis_name_label(text: Text) -> Label:
@@ -120,7 +120,7 @@ def _endless(scan: DrawnFence) -> DrawnFence:
 
     def unsized(text: Text) -> Text:
         typed = text.label.source
-        return _relabelled(text, math(END.sub(f"={QUESTION_MARK}", typed.text), typed.size))
+        return _with_label(text, math(END.sub(f"={QUESTION_MARK}", typed.text), typed.size))
 
     begin, *ends = scan.title
     return replace(scan, title=(begin, *map(unsized, ends)))

@@ -108,7 +108,7 @@ def nearest_legal(knob: Knob, asked: str) -> tuple[int, str]:
     """
     if knob.switch:
         return _read_switch(knob, asked)
-    number, name = _number(asked), subscripted(knob.name)
+    number, name = _number(asked), subscript_name(knob.name)
     if number is None:
         return knob.default, f"“{asked[:20]}” is no whole number. {name} is {knob.default}."
     if abs(number) > max(MAX_SLIDER_VALUE, SEED.max):
@@ -161,7 +161,7 @@ def apply_typed_sizes(entry: Entry) -> None:
         else:
             wrong.append(word)
     if wrong:
-        names = ", ".join(map(subscripted, known))
+        names = ", ".join(map(subscript_name, known))
         what = ", ".join(f"“{word[:20]}”" for word in wrong[:3])
         first = entry.knobs[0].name
         set_notice(
@@ -298,10 +298,10 @@ def notices_and_ranges(names: Iterable[str]) -> dict[str, object]:
     return {NOTES: said, RANGES: dict(st.session_state.get(RANGES, {}))}
 
 
-def subscripted(name: str) -> str:
+def subscript_name(name: str) -> str:
     """Returns a knob's name with subscript digits.
 
-    >>> subscripted("n0"), subscripted("c_2")
+    >>> subscript_name("n0"), subscript_name("c_2")
     ('n₀', 'c₂')
     """
     return re.sub(r"_(?=\d+$)", "", name).translate(str.maketrans(PLAIN, SMALL))

@@ -22,7 +22,7 @@ from ncd.app.scene import url
 from ncd.app.scene.own_entry import CUSTOM_PAGE, SERVED_MODULES
 from ncd.app.scene.scene import Scene
 from ncd.app.state import hide_sizes, selection
-from ncd.app.state.cache import cached
+from ncd.app.state.cache import cached_value
 from ncd.app.state.hide_sizes import HiddenSizes
 from ncd.language.axes import Array, Axis
 from ncd.site import markup
@@ -115,7 +115,7 @@ def current_question(scene: Scene) -> Question | None:
         return None
     key = ask, tuple(scene.settings.items())
     make = lambda: (question(scene.entry, scene.settings, ask),)  # noqa: E731
-    (found,) = cached("prediction", scene.term, scene.entry.key, *key, make=make)
+    (found,) = cached_value("prediction", scene.term, scene.entry.key, *key, make=make)
     return found
 
 

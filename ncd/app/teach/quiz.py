@@ -18,7 +18,7 @@ from ncd.app.parts.html_panel import read_static
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state import hide_sizes, selection
-from ncd.app.state.cache import cached
+from ncd.app.state.cache import cached_value
 from ncd.app.state.hide_sizes import HiddenSizes
 from ncd.app.teach.lesson_view import reveal
 from ncd.circuit.circuit import Cell, Circuit, Loop, Value, array_names
@@ -67,7 +67,7 @@ def visible_arrays(scene: Scene) -> Mapping[str, tuple[str, ...]]:
         shown = dict.fromkeys(wire.array for wire in wires if wire.array not in given | passed)
         return {id: tuple(wire.axis for wire in wires if wire.array == id) for id in shown}
 
-    return cached("asked for", scene.term, scene.entry.key, folded, make=make)
+    return cached_value("asked for", scene.term, scene.entry.key, folded, make=make)
 
 
 def is_given(circuit: Circuit, value: Value) -> bool:

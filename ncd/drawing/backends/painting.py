@@ -42,8 +42,8 @@ class Stroke:
     fill: str = "none"
     line: str = "ink"
     width: float = 0.0
-    closed: bool = False
-    dashed: bool = False
+    is_closed: bool = False
+    is_dashed: bool = False
     has_shadow: bool = False
     round: bool = False  # whether its ends are round
 
@@ -57,7 +57,7 @@ def layers(drawing: DrawingData) -> Iterator[Stroke | Dot | Text | PictureTile]:
     for extra in behind:
         yield from _extra(extra)
     for dash in drawing.dashes:
-        yield Stroke(dash.path, width=style.DASH_WIDTH, dashed=True)
+        yield Stroke(dash.path, width=style.DASH_WIDTH, is_dashed=True)
     yield from (_item(item) for item in items if is_under(item))
     ends = wire_ends(drawing)
     for each in reading_order(drawing):
@@ -74,7 +74,7 @@ def layers(drawing: DrawingData) -> Iterator[Stroke | Dot | Text | PictureTile]:
         yield from drawn.tiles
         for x0, y0, x1, y1 in drawn.marks:
             outline = polygon(corners((x0 + x1) / 2, (x1 - x0) / 2, y0, y1))
-            yield Stroke(outline, width=style.MARKED, closed=True)
+            yield Stroke(outline, width=style.MARKED_WIRE, is_closed=True)
 
 
 def reading_order(drawing: DrawingData) -> list[DrawnWire | DrawnGlyph]:
@@ -135,7 +135,7 @@ def is_over(item: Item) -> bool:
 
 def is_soft(item: Item) -> bool:
     """Returns whether an item beside the circuit has a shadow, as coloured ones do."""
-    return isinstance(item, Outline) and item.closed and item.paint in ROLES
+    return isinstance(item, Outline) and item.is_closed and item.paint in ROLES
 
 
 def _fence(fence: DrawnFence) -> Iterator[Stroke | Text]:
@@ -144,7 +144,7 @@ def _fence(fence: DrawnFence) -> Iterator[Stroke | Text]:
     if not fence.brackets:
         x0, y0, x1, y1 = fence.box
         frame = polygon(corners((x0 + x1) / 2, (x1 - x0) / 2, y0, y1))
-        yield Stroke(frame, fence.role, closed=True, has_shadow=True)
+        yield Stroke(frame, fence.role, is_closed=True, has_shadow=True)
     yield from fence.title
 
 
@@ -163,7 +163,9 @@ def _extra(extra: Annotation) -> Iterator[Stroke | Dot | Text]:
 
 def _item(item: Item, soft: bool = False) -> Stroke | Dot | Text:
     if isinstance(item, Outline):
-        return Stroke(item.path, item.paint, width=item.stroke, closed=item.closed, has_shadow=soft)
+        return Stroke(
+            item.path, item.paint, width=item.stroke, is_closed=item.is_closed, has_shadow=soft
+        )
     return item
 
 

@@ -117,8 +117,8 @@ class _Page:
             path.style.stroke_opacity = opacity
             path.style.stroke_join_style = "round"
             path.style.stroke_cap_style = "round" if part.round else "butt"
-            path.style.auto_close = part.closed
-            if part.dashed:
+            path.style.auto_close = part.is_closed
+            if part.is_dashed:
                 path.style.stroke_dash_pattern = [dash * POINTS for dash in style.DASH]
             self.trace(path, part)
             context.add_item(path)
@@ -133,7 +133,7 @@ class _Page:
             else:
                 path.curve_to(*(n for point in curve[1:] for n in self.place(*point)))
             last = curve.d
-        if part.closed:
+        if part.is_closed:
             path.close()
 
     def dot(self, dot: Dot) -> None:
@@ -148,12 +148,12 @@ class _Page:
         page.set_text_color(self.colour(text.paint))
         for span in text.label.spans:
             page.set_font(span.face.family, _style(span.face), span.size * POINTS)
-            x, y = self.place(text.at.x + span.dx, text.at.y + span.dy)
+            x, y = self.place(text.position.x + span.dx, text.position.y + span.dy)
             page.text(x, y, span.text)
         page.set_fill_color(self.colour(text.paint))
         for bar in text.label.bars:
             top = bar.y - bar.thickness / 2
-            x, y = self.place(text.at.x + bar.x0, text.at.y + top)
+            x, y = self.place(text.position.x + bar.x0, text.position.y + top)
             page.rect(x, y, (bar.x1 - bar.x0) * POINTS, bar.thickness * POINTS, style="F")
 
     def tile(self, tile: PictureTile) -> None:

@@ -294,7 +294,7 @@ class _SvgWriter:
             look = f"{'stroke' if shape.paint == 'none' else 'shape'} {look}".strip()
         width = _unless("stroke-width", shape.stroke, style.OUTLINE) if shape.stroke else ""
         look = f' class="{look}"' if look else ""
-        d = commands(shape.path, shape.closed)
+        d = commands(shape.path, shape.is_closed)
         return f'<path{look}{width}{self.fill(shape.paint)} d="{d}"/>'
 
     def dot(self, dot: Dot) -> str:
@@ -310,7 +310,7 @@ class _SvgWriter:
 
     def text(self, label: Text) -> str:
         """Returns the runs and bars of a label at their positions, each run as a word."""
-        (x, y), fill = label.at, self.fill(label.paint)
+        (x, y), fill = label.position, self.fill(label.paint)
         parts = []
         for span in label.label.spans:
             name = FACES.get(span.face)
@@ -332,7 +332,7 @@ def thumbnail_group(drawn: DrawnThumbnail) -> str:
         f'href="data:image/png;base64,{b64encode(tile.png).decode()}"/>'
         for tile in drawn.tiles
     )
-    width = f'class="shape" stroke-width="{number(style.MARKED)}"'
+    width = f'class="shape" stroke-width="{number(style.MARKED_WIRE)}"'
     marks = "".join(f'<rect {width} fill="none" {_sides(box)}/>' for box in drawn.marks)
     name = f"<title>{text(drawn.thumbnail.description)}</title>"
     frame = f'<rect class="hit" fill="none" {_sides(drawn.box)}/>'
@@ -344,14 +344,14 @@ def thumbnail_group(drawn: DrawnThumbnail) -> str:
 
 def text(plain: str) -> str:
     """Returns escaped text without control characters; short texts are cached, as they recur."""
-    return _brief(plain) if len(plain) <= BRIEF else _escaped(plain)
+    return _brief(plain) if len(plain) <= BRIEF else _escape(plain)
 
 
-def _escaped(plain: str) -> str:
+def _escape(plain: str) -> str:
     return escape(printable(plain))
 
 
-_brief = lru_cache(maxsize=4096)(_escaped)
+_brief = lru_cache(maxsize=4096)(_escape)
 
 
 def printable(text: str) -> str:
@@ -397,12 +397,12 @@ class SvgTemplate:
     """A drawing, the sources of its words, and its SVG with gaps for them.
 
     ``wires`` and ``ops`` have a source for each drawn element, None for a collapsed block, whose
-    words contain no sizes. ``collapsed`` are the collapsed blocks, ``visible_part`` selects the
+    words contain no sizes. ``collapsed_ids`` are the collapsed blocks, ``visible_part`` selects the
     visible part.
     """
 
     drawing: Any
-    collapsed: frozenset[str]
+    collapsed_ids: frozenset[str]
     visible_part: Way
     wires: tuple[Spot, ...]
     ops: tuple[int | None, ...]

@@ -238,8 +238,8 @@ def _stroke(part: Stroke, unit: float) -> str:
     if part.width:
         look += [f"draw=ncd{part.line}", f"line width={number(part.width * unit)}pt"]
     look += ["line cap=round"] * part.round
-    look += ["ncd/soft"] * part.has_shadow + ["ncd/dash"] * part.dashed
-    return rf"\path[{','.join(look)}] {_path(part.path, part.closed)};"
+    look += ["ncd/soft"] * part.has_shadow + ["ncd/dash"] * part.is_dashed
+    return rf"\path[{','.join(look)}] {_path(part.path, part.is_closed)};"
 
 
 def _path(path: Path, closed: bool) -> str:
@@ -266,7 +266,7 @@ def _dot(dot: Dot, unit: float) -> str:
 
 def _text(text: Text, unit: float) -> str:
     """Returns a label at its centre; plain words, as wide as ours, from their start."""
-    label, (x, y) = text.label, text.at
+    label, (x, y) = text.label, text.position
     named = label.source.font_style != "sans"
     place = _point(x + label.width / 2 if named else x, y)
     look = f"text=ncd{text.paint},anchor=base{'' if named else ' west'},"

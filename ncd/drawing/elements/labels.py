@@ -237,7 +237,7 @@ def _set_atom(atom: MathAtom, size: float, x: float, y: float) -> _Set:
     below, below_end = _set(atom.sub, small, end + 0.02 * size, down, True)
     upper, lower = _ink(above), _ink(below)
     if upper and lower and (lack := upper[3] + SCRIPT_GAP * size - lower[1]) > 0:
-        below = tuple(_moved(piece, 0.0, lack) for piece in below)
+        below = tuple(_shift(piece, 0.0, lack) for piece in below)
     ends = (above_end if above else end, below_end if below else end)
     return base + above + below, max(ends) + 0.04 * size
 
@@ -277,7 +277,7 @@ def _piece_ink(piece: _Piece) -> tuple[float, ...] | None:
     return box and (x + size * box[0], y + size * box[1], x + size * box[2], y + size * box[3])
 
 
-def _moved(piece: _Piece, x: float, y: float) -> _Piece:
+def _shift(piece: _Piece, x: float, y: float) -> _Piece:
     if isinstance(piece, TextSpan):
         return replace(piece, dx=round(piece.dx + x, 3), dy=round(piece.dy + y, 3))
     ends = (round(piece.x0 + x, 3), round(piece.x1 + x, 3))
@@ -286,7 +286,7 @@ def _moved(piece: _Piece, x: float, y: float) -> _Piece:
 
 def _label(pieces: tuple[_Piece, ...], end: float, words: str, typed: LabelSource) -> Label:
     left, top, right, bottom = _ink(pieces) or (0.0, 0.0, end, 0.0)
-    placed = tuple(_moved(piece, -left, 0.0) for piece in pieces)
+    placed = tuple(_shift(piece, -left, 0.0) for piece in pieces)
     spans = tuple(piece for piece in placed if isinstance(piece, TextSpan) and piece.text)
     bars = tuple(piece for piece in placed if isinstance(piece, Overbar))
     size = round(right - left, 3), round(-top, 3), round(bottom, 3)

@@ -97,7 +97,7 @@ class PlanItem:
 
 @dataclass(frozen=True)
 class Region:
-    """A fence or the brackets of a loop, over the states from ``first`` to ``last``.
+    """A fence or the brackets of a loop, over the states from ``first_column`` to ``last_column``.
 
     ``holds`` are the arrays inside it in each state, ``ends`` the counts written at the brackets'
     foot and head. ``goes_on`` says whether it began in an earlier row and ends in a later one.
@@ -107,8 +107,8 @@ class Region:
     title: str
     role: str
     words: str
-    first: int
-    last: int
+    first_column: int
+    last_column: int
     holds: tuple[frozenset[str], ...]
     parent: str = ""
     ends: tuple[str, str] | None = None
@@ -160,7 +160,7 @@ class Plan:
         found: list[dict[str, tuple[Region, ...]]] = [{} for _ in self.states]
         for frame in self.frames:
             for n, ids in enumerate(frame.holds):
-                here = found[frame.first + n]
+                here = found[frame.first_column + n]
                 for id in ids:
                     here[id] = (*here.get(id, ()), frame)
         return tuple(found)
@@ -168,22 +168,22 @@ class Plan:
     @lazy_property
     def opening(self) -> Mapping[str, int]:
         """For each frame, how many borders open at its first state, from this one inwards."""
-        return self._depths("first")
+        return self._depths("first_column")
 
     @lazy_property
     def closing(self) -> Mapping[str, int]:
         """For each frame, how many borders close at its last state, from this one inwards."""
-        return self._depths("last")
+        return self._depths("last_column")
 
     @lazy_property
     def borders(self) -> list[tuple[int, int]]:
         """For each state, the most nested borders that close and that open there."""
         found = [(0, 0) for _ in self.states]
         for frame in self.frames:
-            closing, opening = found[frame.last]
-            found[frame.last] = max(closing, self.closing[frame.id]), opening
-            closing, opening = found[frame.first]
-            found[frame.first] = closing, max(opening, self.opening[frame.id])
+            closing, opening = found[frame.last_column]
+            found[frame.last_column] = max(closing, self.closing[frame.id]), opening
+            closing, opening = found[frame.first_column]
+            found[frame.first_column] = closing, max(opening, self.opening[frame.id])
         return found
 
     def _depths(self, side: str) -> Mapping[str, int]:

@@ -187,7 +187,7 @@ class Outline:
     path: Path
     paint: str = "none"
     stroke: float = 0.0
-    closed: bool = True
+    is_closed: bool = True
 
 
 @dataclass(frozen=True)
@@ -202,20 +202,20 @@ class Dot:
 
 @dataclass(frozen=True)
 class Text:
-    """A label whose baseline starts at ``at``; ``axis`` and ``array`` if it names a wire.
+    """A label whose baseline starts at ``position``; ``axis`` and ``array`` if it names a wire.
 
     ``paint`` is "light" on the colour "touch".
     """
 
     label: Label
-    at: Point
+    position: Point
     axis: str = ""
     array: str = ""
     paint: str = "ink"
 
     @property
     def box(self) -> Rectangle:
-        (x, y), label = self.at, self.label
+        (x, y), label = self.position, self.label
         return _new_tuple(Rectangle, (x, y - label.ascent, x + label.width, y + label.descent))
 
 
@@ -418,13 +418,13 @@ def merged_scene(drawings: Sequence[P]) -> P:
     )
 
 
-def moved(drawing: P, dx: float, dy: float) -> P:
+def move_drawing(drawing: P, dx: float, dy: float) -> P:
     """Returns the drawing moved by dx and dy.
 
     >>> from ncd import draw
     >>> from ncd import Id
     >>> drawing = draw(Id("y:2 m:3"))
-    >>> moved(drawing, 10, 20).box.x0 - drawing.box.x0
+    >>> move_drawing(drawing, 10, 20).box.x0 - drawing.box.x0
     10.0
     """
     move = Translation(dx, dy)
@@ -465,7 +465,7 @@ class Translation:
         return tuple(found)
 
     def text(self, text: Text) -> Text:
-        return fast_replace(text, at=self.point(text.at))
+        return fast_replace(text, position=self.point(text.position))
 
     def item(self, item: Item) -> Item:
         if isinstance(item, Outline):

@@ -180,7 +180,7 @@ def _parts(thing: _Thing) -> Iterator[_Sides]:
         return
     points = [bends.point_at(n / PARTS) for n in range(PARTS + 1)]
     for (x0, a), (x1, b) in pairwise(points):
-        yield _grown(x0, min(a, b), x1, max(a, b))
+        yield _with_dash_room(x0, min(a, b), x1, max(a, b))
 
 
 class ObstacleGrid:
@@ -202,16 +202,16 @@ class ObstacleGrid:
         lefts = [left for left, _ in spans]
         for box in boxes:
             if not (lefts and _is_in_span(box.x0, box.x1, lefts, spans)):
-                self.add(_grown(*box), None)
+                self.add(_with_dash_room(*box), None)
         for path in wires:
             for curve in path:
                 (x0, a), (_, b), (_, c), (x1, d) = curve
                 if lefts and _is_in_span(x0, x1, lefts, spans):
                     continue
                 if a == b == c == d:
-                    self.add(_grown(x0, a, x1, a), None)
+                    self.add(_with_dash_room(x0, a, x1, a), None)
                 else:
-                    self.add(_grown(x0, min(a, b, c, d), x1, max(a, b, c, d)), curve)
+                    self.add(_with_dash_room(x0, min(a, b, c, d), x1, max(a, b, c, d)), curve)
 
     def add(self, sides: _Sides, bends: Curve | None) -> None:
         thing = sides, bends
@@ -250,7 +250,7 @@ def _is_in_span(
     return n >= 0 and x1 <= spans[n][1]
 
 
-def _grown(x0: float, y0: float, x1: float, y1: float) -> _Sides:
+def _with_dash_room(x0: float, y0: float, x1: float, y1: float) -> _Sides:
     by = style.DASH_FREE
     return x0 - by, y0 - by, x1 + by, y1 + by
 

@@ -25,7 +25,7 @@ from ncd.drawing.lint.flat_drawing import (
     piercing,
 )
 from ncd.drawing.marks.marks import in_marks
-from ncd.words import listed
+from ncd.words import list_words
 
 # --- The least crossings that an op needs to route its wires
 
@@ -283,7 +283,7 @@ def caps(flat: DrawingArrays) -> Iterator[str]:
     for node, at, own in tips:
         wires = [flat.drawing.wires[n] for n in own if flat.loose_ends[n, 1]]
         if len({wire.array for wire in wires}) < len(wires) and not _inner(flat, node):
-            names = listed(wire.axis for wire in wires)
+            names = list_words(wire.axis for wire in wires)
             yield f"wires {names} end in one point at {node}, {at.x:.0f}, {at.y:.0f}"
     if not tips:
         return
@@ -504,7 +504,7 @@ def _on_borders(flat: DrawingArrays) -> Iterator[str]:
         for y in (y0, y1)
     )
     pieces = flat.dashes.boxes[flat.dashes.a[:, 1] == flat.dashes.b[:, 1]]
-    i, j = meeting(_grown(pieces, 0.01), edges)
+    i, j = meeting(_grow_boxes(pieces, 0.01), edges)
     along = np.minimum(pieces[i, 2], edges[j, 2]) - np.maximum(pieces[i, 0], edges[j, 0])
     for (n,) in distinct(j[along > 2 * BORDER] // 2):
         yield f"a dashed line runs along the border of {fences[n].words or fences[n].id!r}"
@@ -513,7 +513,7 @@ def _on_borders(flat: DrawingArrays) -> Iterator[str]:
 def _on_wires(flat: DrawingArrays) -> Iterator[str]:
     """Finds separators that touch a wire other than at their own ends."""
     lines, wires = flat.dashes, flat.wires
-    i, j = meeting(_grown(lines.boxes, 0.5), _grown(wires.boxes, 0.5))
+    i, j = meeting(_grow_boxes(lines.boxes, 0.5), _grow_boxes(wires.boxes, 0.5))
     met, at = segment_crossings(lines.a[i], lines.b[i], wires.a[j], wires.b[j])
     dash, w, at = lines.path_index[i[met]], wires.path_index[j[met]], at[met]
     nowhere = ((np.nan, np.nan),) * 2
@@ -527,5 +527,5 @@ def _on_wires(flat: DrawingArrays) -> Iterator[str]:
         yield f"a dashed line crosses wire {wire.axis} of {wire.array}, at {x:.0f}"
 
 
-def _grown(boxes: Numbers, by: float) -> Numbers:
+def _grow_boxes(boxes: Numbers, by: float) -> Numbers:
     return boxes + np.array([-by, -by, by, by])

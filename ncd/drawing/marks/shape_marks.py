@@ -124,7 +124,7 @@ class BarredCircle(MarkKind):
         x, half = canvas.middle, self.half()
         top, bottom = shape_extent(canvas.rows(mark.ins, mark.outs), style.CIRCLE, style.CIRCLE)
         box = Rectangle(x - half, top, x + half, bottom)
-        canvas.items.append(Outline(_rounded(box, style.CIRCLE), "page", style.GLYPH))
+        canvas.items.append(Outline(_rounded_box(box, style.CIRCLE), "page", style.GLYPH))
         canvas.ink.append(box)
         self.paint_sign(canvas, box)
         ends(canvas, mark, box.x0, box.x1)
@@ -147,7 +147,7 @@ class RootMeanSquare(BarredCircle):
         canvas.text(label, (box.x0 + box.x1) / 2, y + (label.ascent - label.descent) / 2)
 
 
-def _rounded(box: Rectangle, radius: float) -> Path:
+def _rounded_box(box: Rectangle, radius: float) -> Path:
     """Returns a box with round corners."""
     (x0, y0, x1, y1), r, k = box, radius, (1 - QUARTER) * radius
     corners = (

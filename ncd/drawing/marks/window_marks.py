@@ -43,11 +43,11 @@ class Trapezoid(MarkKind):
         )
         _shape(canvas, at)
         for i in mark.ins[:1]:
-            canvas.tail(i, at.left)
+            canvas.tail(i, at.left_x)
         for o in mark.outs[:1]:
             near, far = sorted((at.y(-style.WINDOW_OUT), at.y(style.WINDOW_IN)))
             leaves = at.y(-style.WINDOW_OUT) if parts.flip else canvas.outs[o]
-            canvas.head(o, at.right, clamped_row(leaves, near, far))
+            canvas.head(o, at.right_x, clamped_row(leaves, near, far))
         _duck(
             canvas, mark, at, (_draw_ended_axis if parts.end else _draw_open_axis)(canvas, mark, at)
         )
@@ -100,7 +100,7 @@ def _parts(mark: Mark) -> _Parts:
 class _TrapezoidPosition(NamedTuple):
     """The position of a trapezoid: its left, its row, and the side of its window axis."""
 
-    left: float
+    left_x: float
     row: float
     direction: int
     parts: _Parts
@@ -110,8 +110,8 @@ class _TrapezoidPosition(NamedTuple):
         return self.row + self.direction * away
 
     @property
-    def right(self) -> float:
-        return self.left + self.parts.trapezoid_width
+    def right_x(self) -> float:
+        return self.left_x + self.parts.trapezoid_width
 
 
 def _window_side(canvas: GlyphCanvas, mark: Mark) -> int:
@@ -124,18 +124,18 @@ def _window_side(canvas: GlyphCanvas, mark: Mark) -> int:
 def _shape(canvas: GlyphCanvas, at: _TrapezoidPosition) -> None:
     over, under, far = style.TRAPEZOID
     parts = at.parts
-    near = [Point(at.left, at.y(-over)), Point(at.right, at.y(-over))]
-    canvas.shape([*near, Point(at.right, at.y(far)), Point(at.left, at.y(under))], "window")
+    near = [Point(at.left_x, at.y(-over)), Point(at.right_x, at.y(-over))]
+    canvas.shape([*near, Point(at.right_x, at.y(far)), Point(at.left_x, at.y(under))], "window")
     x, y = style.WINDOW_STAR
-    star(canvas, Point(at.left + x, at.y(-y)))
-    foot = Point(at.left, at.y(under))
+    star(canvas, Point(at.left_x + x, at.y(-y)))
+    foot = Point(at.left_x, at.y(under))
     if parts.stride is None:
-        canvas.stroke(foot, Point(at.right, at.row))
+        canvas.stroke(foot, Point(at.right_x, at.row))
         return
     x, y = style.WINDOW_STROKE
-    canvas.stroke(foot, Point(at.right - x - parts.stride.width, at.y(y)))
+    canvas.stroke(foot, Point(at.right_x - x - parts.stride.width, at.y(y)))
     label, middle = parts.stride, at.y(style.WINDOW_LOW)
-    x = at.right - style.WINDOW_SIDE - label.width / 2
+    x = at.right_x - style.WINDOW_SIDE - label.width / 2
     canvas.text(label, x, middle + (label.ascent - label.descent) / 2)
 
 
@@ -153,18 +153,18 @@ def _draw_open_axis(canvas: GlyphCanvas, mark: Mark, at: _TrapezoidPosition) -> 
     """Draws a window axis that is an output; any other wire ends at the trapezoid."""
     low, high = sorted((at.y(-style.WINDOW_OUT), at.y(style.TRAPEZOID[1] - style.GAP)))
     for i in mark.ins[1:]:
-        canvas.tail(i, at.left, clamped_row(canvas.ins[i], low, high))
+        canvas.tail(i, at.left_x, clamped_row(canvas.ins[i], low, high))
     for n, o in enumerate(mark.outs[1:]):
         row = at.y(style.WINDOW_ROW - style.GAP * n)
-        canvas.head(o, at.right, clamped_row(canvas.outs[o], row - style.GAP, row + style.GAP))
-    return at.right
+        canvas.head(o, at.right_x, clamped_row(canvas.outs[o], row - style.GAP, row + style.GAP))
+    return at.right_x
 
 
 def _draw_ended_axis(canvas: GlyphCanvas, mark: Mark, at: _TrapezoidPosition) -> float:
     """Draws a window axis that ends in a sign; returns the end of the sign."""
     parts, row = at.parts, at.y(style.WINDOW_ROW)
-    start = at.right + (style.WINDOW_FLIP if parts.flip else 0.0)
-    stop = at.right + parts.way
+    start = at.right_x + (style.WINDOW_FLIP if parts.flip else 0.0)
+    stop = at.right_x + parts.way
     if parts.is_learned:
         y = _letter_row(canvas, mark, at)
         box = canvas.text(
@@ -176,13 +176,13 @@ def _draw_ended_axis(canvas: GlyphCanvas, mark: Mark, at: _TrapezoidPosition) ->
         label = word(parts.end)
         box = canvas.text(label, stop + style.GAP, row + label.ascent / 2, center=False)
         enters, right = row, draw_arrow(canvas, parts.end, box.x1, row)
-    _axis(canvas, parts.kernel, Point(at.right, row), Point(stop, enters))
+    _axis(canvas, parts.kernel, Point(at.right_x, row), Point(stop, enters))
     label = parts.kernel
     middle = at.y(style.WINDOW_LABEL) + (label.ascent - label.descent) / 2
     canvas.text(label, start + style.WINDOW_WAY / 2 + label.width / 2, middle)
     if parts.flip:
         sign = math("T", style.WINDOW)
-        canvas.text(sign, at.right + style.WINDOW_FLIP / 2 + style.GAP / 2, middle)
+        canvas.text(sign, at.right_x + style.WINDOW_FLIP / 2 + style.GAP / 2, middle)
     return right
 
 
@@ -205,7 +205,7 @@ def _channels(
     last = middle + at.direction * style.REACH
     for i in mark.ins[1:]:
         y = clamped_row(canvas.ins[i], min(first, last), max(first, last))
-        bend = Point(min(at.right, box.x0 - style.GAP), y)
+        bend = Point(min(at.right_x, box.x0 - style.GAP), y)
         end = Point(box.x0 - style.GAP, y)
         canvas.tails[i] = (s_curve(Point(canvas.x0, canvas.ins[i]), bend), line(bend, end))
     for o in mark.outs[1:]:
@@ -226,11 +226,11 @@ def _axis(canvas: GlyphCanvas, kernel: Label, a: Point, b: Point) -> None:
 def _duck(canvas: GlyphCanvas, mark: Mark, at: _TrapezoidPosition, stop: float) -> None:
     """Routes passing wires around the foot of the sign."""
     near, far = sorted((at.y(style.GAP), at.y(style.DUCK)))
-    end = max(stop - style.STUB, at.right)
+    end = max(stop - style.STUB, at.right_x)
     for i, o in canvas.glyph.through:
         a, b = canvas.ins[i], canvas.outs[o]
         if i in mark.ins or not (near < a < far or near < b < far):
             continue
-        turn, back = Point(at.right, at.y(style.DUCK)), Point(end, at.y(style.DUCK))
+        turn, back = Point(at.right_x, at.y(style.DUCK)), Point(end, at.y(style.DUCK))
         canvas.tails[i] = (s_curve(Point(canvas.x0, a), turn), line(turn, back))
         canvas.heads[o] = (s_curve(back, Point(canvas.x1, b)),)

@@ -75,7 +75,7 @@ def dashes(
 class _Separator:
     """A separator: its first state, and the range of rows in which it may lie at each state."""
 
-    first: int
+    first_state: int
     levels: list[_Level] = field(default_factory=list)
 
     def rows(self) -> list[float]:
@@ -94,9 +94,9 @@ class _Separator:
 
 def _path(plan: Plan, at: ColumnPositions, drawn: _Separator, last: int, pair: _Pair) -> Path:
     ys = drawn.rows()
-    pieces = _begin(at, drawn.first, ys[0]) if drawn.first else []
-    for s, y in enumerate(ys, start=drawn.first):
-        left, right = at.left[s], at.right[s]
+    pieces = _begin(at, drawn.first_state, ys[0]) if drawn.first_state else []
+    for s, y in enumerate(ys, start=drawn.first_state):
+        left, right = at.left_edges[s], at.right_edges[s]
         if pieces and abs(y - pieces[-1].d.y) <= style.DASH_STEEP * (left - pieces[-1].d.x):
             pieces.append(s_curve(pieces[-1].d, Point(left, y)))
         pieces.append(line(Point(left, y), Point(right, y)))
@@ -117,15 +117,15 @@ def _next_pair(plan: Plan, s: int, pair: _Pair) -> _Pair | None:
 
 
 def _begin(at: ColumnPositions, s: int, y: float) -> list[Curve]:
-    width = at.left[s] - at.right[s - 1]
-    return [line(Point(at.left[s] - 0.4 * width, y), Point(at.left[s], y))]
+    width = at.left_edges[s] - at.right_edges[s - 1]
+    return [line(Point(at.left_edges[s] - 0.4 * width, y), Point(at.left_edges[s], y))]
 
 
 def _end(plan: Plan, at: ColumnPositions, s: int, pair: _Pair, start: Point) -> list[Curve]:
     """Returns the end of a separator inside the op that takes both arrays, or ends one."""
     if s == len(plan.steps) or plan.consumers[s][pair[0]].cell is None:
         return []
-    reach = min(style.DASH_REACH, 0.5 * (at.left[s + 1] - at.right[s]))
+    reach = min(style.DASH_REACH, 0.5 * (at.left_edges[s + 1] - at.right_edges[s]))
     return [line(start, Point(start.x + reach, start.y))]
 
 
@@ -197,8 +197,10 @@ def _operations(
         ys = [rows[s][port] for unit in step for port in unit.in_places]
         ys += [rows[s + 1][port] for unit in step for port in unit.out_places]
         boxes = [box for unit in step for box in ink.get(unit.node, ())]
-        x0, x1 = at.right[s] + style.BAND_GAP / 2, at.left[s + 1] - style.BAND_GAP / 2
-        fenced = any(f.first <= s < f.last and not plan.is_panel(f) for f in plan.frames)
+        x0, x1 = at.right_edges[s] + style.BAND_GAP / 2, at.left_edges[s + 1] - style.BAND_GAP / 2
+        fenced = any(
+            f.first_column <= s < f.last_column and not plan.is_panel(f) for f in plan.frames
+        )
         over, under = style.BAND_FENCED if fenced else style.BAND_HIGH
         body = Rectangle(x0, min(ys) - over, x1, max(ys) + under)
         more = style.INK / 2 if fenced else style.INK
@@ -207,7 +209,7 @@ def _operations(
 
 
 def _middle(text: Text) -> float:
-    return text.at.x + text.label.width / 2
+    return text.position.x + text.label.width / 2
 
 
 def _band(role: str, box: Rectangle, words: str) -> Annotation:
@@ -252,7 +254,7 @@ def fences(
 ) -> tuple[DrawnFence, ...]:
     """Returns the fences, outer ones first."""
     ink = _ink(plan, glyphs)
-    named = {(text.array, text.axis, text.at.x): text for text in labels}
+    named = {(text.array, text.axis, text.position.x): text for text in labels}
     texts: dict[str, list[Text]] = {}
     for text in named.values():
         texts.setdefault(text.array, []).append(text)
@@ -261,7 +263,7 @@ def fences(
     for frame in reversed(plan.frames):  # the inner ones first, as outer ones enclose them
         x0, x1 = at.sides(plan, frame)
         inside = {id for ids in frame.holds for id in ids}
-        held = [t.box for id in inside for t in texts.get(id, ()) if x0 < t.at.x < x1]
+        held = [t.box for id in inside for t in texts.get(id, ()) if x0 < t.position.x < x1]
         held += [t.box for t in thumbnails if t.array in inside and x0 < t.box.x0 < x1]
         held += ink.get(frame.id, [])
         boxes = [box.grown(style.INK) for box in held] + inner.get(frame.id, [])
@@ -301,7 +303,7 @@ def _wires(
     """Returns the stretch of a frame around its wires, so far beyond them."""
     ys = [
         rows[s][port]
-        for s, ids in enumerate(frame.holds, start=frame.first)
+        for s, ids in enumerate(frame.holds, start=frame.first_column)
         for value in plan.states[s]
         if value.id in ids
         for port in plan.places(value)

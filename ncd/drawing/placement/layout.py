@@ -27,7 +27,7 @@ from ncd.drawing.elements.primitives import (
     fast_replace,
     line,
     merged_scene,
-    moved,
+    move_drawing,
     polygon,
     s_curve,
     simplified_path,
@@ -67,9 +67,11 @@ class ColumnRouter:
         self.passes: dict[tuple[int, Port], Path] = {}
         self.apex: dict[str, Point] = {}
         again = {s: repeat for repeat in repeats for s in repeat.steps}
-        self.moves = {repeat.first: self.move(repeat) for repeat in repeats}
+        self.moves = {repeat.first_state: self.move(repeat) for repeat in repeats}
         self.shared = {
-            repeat.first: {v.id for s in (repeat.first, repeat.last) for v in plan.states[s]}
+            repeat.first_state: {
+                v.id for s in (repeat.first_state, repeat.last_state) for v in plan.states[s]
+            }
             for repeat in repeats
         }
         for s, step in enumerate(plan.steps):
@@ -92,14 +94,14 @@ class ColumnRouter:
 
     def move(self, repeat: RepeatedPart) -> Translation:
         """Returns the translation from a repeated part's model."""
-        here, there = self.rows[repeat.first], self.rows[repeat.model]
-        right = self.at.right[repeat.first] - self.at.right[repeat.model]
+        here, there = self.rows[repeat.first_state], self.rows[repeat.model]
+        right = self.at.right_edges[repeat.first_state] - self.at.right_edges[repeat.model]
         return Translation(right, min(here.values()) - min(there.values()))
 
     def copy(self, repeat: RepeatedPart, s: int, unit: PlanItem) -> None:
         """Copies a unit of a repeated part, including the wires at its edges."""
-        move, ids = self.moves[repeat.first], repeat.ids
-        shared = self.shared[repeat.first]
+        move, ids = self.moves[repeat.first_state], repeat.ids
+        shared = self.shared[repeat.first_state]
         for port in unit.ins:
             if port[0] not in shared:
                 continue
@@ -126,7 +128,7 @@ class ColumnRouter:
             a, b = before[one], behind[other]
             if unit.passes and a == b:
                 continue
-            x0, x1 = self.at.right[s], self.at.left[s + 1]
+            x0, x1 = self.at.right_edges[s], self.at.left_edges[s + 1]
             start, stop = (Point(x, y) for x, y in zip(self.bend(s, x0, x1), (a, b), strict=True))
             path = line(Point(x0, a), start), s_curve(start, stop), line(stop, Point(x1, b))
             if unit.passes:
@@ -151,7 +153,7 @@ class ColumnRouter:
         places += [self.rows[s + 1][p] for p in unit.out_places]
         row = (min(places) + max(places)) / 2 if places else 0.0
         apex = self.apex.get(cell.inputs[0].id) if cell.inputs else None
-        x = self.at.right[s], self.at.left[s + 1]
+        x = self.at.right_edges[s], self.at.left_edges[s + 1]
         return self.at.stretches[unit.node].canvas(cell.op.role, x, row, apex)
 
     def record_ends(self, s: int, unit: PlanItem, canvas: GlyphCanvas) -> None:
@@ -198,7 +200,7 @@ def stitch_rows(rows: Sequence[Plan], drawings: Sequence[Drawing]) -> Drawing:
     over = [frozenset[str](), *(ids_of(row.states[-1]) for row in rows[:-1]), frozenset[str]()]
     for n, (row, drawing) in enumerate(zip(rows, drawings, strict=True)):
         part = _with_arrows(_cut(row, drawing), over[n], over[n + 1])
-        part = moved(part, -part.box.x0, y - part.box.y0)
+        part = move_drawing(part, -part.box.x0, y - part.box.y0)
         y = part.box.y1 + style.ROW_GAP
         parts.append(part)
     return merged_scene(parts)
@@ -340,7 +342,10 @@ class _Layout:
         solid += [picture.box.grown(style.PICTURE_CLEAR) for picture in pictures]
         solid += [text.box for texts in (labels, *(f.title for f in own)) for text in texts]
         edges = [edge for fence in own if not fence.brackets for edge in fence.box.edges]
-        spans = [(columns.right[t.first], columns.left[t.last]) for t in self.repeats]
+        spans = [
+            (columns.right_edges[t.first_state], columns.left_edges[t.last_state])
+            for t in self.repeats
+        ]
         ground = ObstacleGrid((*solid, *edges), (wire.path for wire in wires), spans)
         lines = self.separators(gaps, ground)
         bands = behind(self.plan, self.rows, columns, labels, glyphs) if self.bands else ()
@@ -369,8 +374,8 @@ class _Layout:
         pieces = [(s, piece) for s, path in drawn for piece in ground.clear(path)]
         for repeat in self.repeats:
             move, inner = (
-                self.steps.moves[repeat.first],
-                range(repeat.model + 1, repeat.last - repeat.back),
+                self.steps.moves[repeat.first_state],
+                range(repeat.model + 1, repeat.last_state - repeat.back),
             )
             pieces += [(-1, move.path(piece)) for s, piece in pieces if s in inner]
         return tuple([Dash(piece) for _, piece in pieces])
@@ -395,7 +400,7 @@ class _Layout:
         found: dict[Port, DrawnWire] = {}
         for id, value in values.items():
             repeat = again.get(first[id])
-            if repeat is not None and last[id] < repeat.last:
+            if repeat is not None and last[id] < repeat.last_state:
                 for port in self.plan.array_wires(value):
                     found[port] = self.copy(repeat, value, port, found[repeat.ids[id], port[1]])
                 continue
@@ -410,7 +415,7 @@ class _Layout:
         return fast_replace(
             model,
             array=value.id,
-            path=self.steps.moves[repeat.first].path(model.path),
+            path=self.steps.moves[repeat.first_state].path(model.path),
             words=model.description
             if name == same
             else wire_words(value.array, value.array[port[1]], name),
@@ -440,13 +445,13 @@ class _Layout:
         head, tail = self.steps.heads.get(port), self.steps.tails.get(port)
         pieces = [*(self.stub(port, first - 1, first) if head is None else head)]
         start, passes = (
-            Point(self.column_positions.left[first], self.rows[first][port]),
+            Point(self.column_positions.left_edges[first], self.rows[first][port]),
             self.steps.passes,
         )
         for s in range(first, last + 1):
             bend = passes.get((s, port))
             if bend or s == last:
-                pieces.append(line(start, Point(self.column_positions.right[s], start.y)))
+                pieces.append(line(start, Point(self.column_positions.right_edges[s], start.y)))
             if bend:
                 pieces += bend
                 start = bend[-1].d
@@ -460,8 +465,8 @@ class _Layout:
         if s < state and port[0] not in self.plan.producers[s]:  # a delayed input
             return ()
         x0, x1, y = (
-            self.column_positions.right[s],
-            self.column_positions.left[s + 1],
+            self.column_positions.right_edges[s],
+            self.column_positions.left_edges[s + 1],
             self.rows[state][port],
         )
         reach = min(style.STUB, (x1 - x0) / 2)

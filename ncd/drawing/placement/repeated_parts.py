@@ -19,29 +19,29 @@ _Ids = dict[str, str]
 
 @dataclass(frozen=True)
 class RepeatedPart:
-    """The states from ``first`` to ``last``, which equal those from ``model`` on.
+    """The states from ``first_state`` to ``last_state``, which equal those from ``model`` on.
 
     ``ids`` maps ids here to ids in the model. The two end states also belong to the neighbours.
     """
 
-    first: int
-    last: int
+    first_state: int
+    last_state: int
     model: int
     ids: Mapping[str, str]
 
     @property
     def steps(self) -> range:
-        return range(self.first, self.last)
+        return range(self.first_state, self.last_state)
 
     @property
     def inner(self) -> range:
         """The states that belong to it alone."""
-        return range(self.first + 1, self.last)
+        return range(self.first_state + 1, self.last_state)
 
     @property
     def back(self) -> int:
         """The distance to its model, in states."""
-        return self.first - self.model
+        return self.first_state - self.model
 
     @lazy_property
     def ids_from_model(self) -> Mapping[str, str]:
@@ -124,15 +124,18 @@ class _Comparison:
 
     def overlapping_frames(self, first: int, last: int) -> Iterator[Region]:
         for frame in self.plan.frames:
-            whole = frame.first <= first and last <= frame.last
-            alone = (frame.first, frame.last) == (first, last)
-            if frame.first < last and frame.last > first and (alone or not whole):
+            whole = frame.first_column <= first and last <= frame.last_column
+            alone = (frame.first_column, frame.last_column) == (first, last)
+            if frame.first_column < last and frame.last_column > first and (alone or not whole):
                 yield frame
 
     def frame(self, a: Region, b: Region) -> bool:
-        if a.first < self.first or a.last > self.last:
+        if a.first_column < self.first or a.last_column > self.last:
             return False
-        if (a.first - b.first, a.last - b.last) != (self.back, self.back):
+        if (a.first_column - b.first_column, a.last_column - b.last_column) != (
+            self.back,
+            self.back,
+        ):
             return False
         self.known[a.id] = b.id
         look = [(frame.title, frame.role, frame.ends) for frame in (a, b)]

@@ -48,9 +48,9 @@ class ThumbnailPlaces:
             for value in state:
                 if self.stands_at(value, s):
                     ys = [rows[s][port] for port in plan.places(value)]
-                    yield self._placed(value.id, ys, middles[s])
+                    yield self._place_thumbnail(value.id, ys, middles[s])
 
-    def _placed(self, id: str, ys: Sequence[float], x: float) -> DrawnThumbnail:
+    def _place_thumbnail(self, id: str, ys: Sequence[float], x: float) -> DrawnThumbnail:
         thumbnail = self.thumbnails[id]
         width, height = thumbnail.width, thumbnail.height
         top, bottom = max(pairwise(ys), key=lambda gap: gap[1] - gap[0], default=(0.0, 0.0))

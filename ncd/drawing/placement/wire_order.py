@@ -344,7 +344,9 @@ class Gaps:
             if n < len(state):
                 yield from self._distances_above(self.plan.places(state[n])[0], opens, closes)
             for frame, other in product(opens, closes):
-                if min(frame.last, other.last) > max(frame.first, other.first):
+                if min(frame.last_column, other.last_column) > max(
+                    frame.first_column, other.first_column
+                ):
                     apart = _foot(other) + style.LETTERS + style.FENCE_GAP + self._head(frame)
                     yield (other.id, "bottom"), (frame.id, "top"), apart
 

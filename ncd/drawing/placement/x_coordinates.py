@@ -203,16 +203,16 @@ class ColumnPositions:
     ``panel`` are the sides of a frame around everything, bands and all, in a drawing with bands.
     """
 
-    left: tuple[float, ...]
-    right: tuple[float, ...]
+    left_edges: tuple[float, ...]
+    right_edges: tuple[float, ...]
     names: tuple[float, ...]
     stretches: Mapping[str, OpRouting] = field(default_factory=dict)
     panel: tuple[float, float] | None = None
 
     def has_model_width(self, repeat: RepeatedPart) -> bool:
         """Returns whether a repeated part is as wide as its model."""
-        wide = self.left[repeat.last] - self.right[repeat.first]
-        model = self.left[repeat.last - repeat.back] - self.right[repeat.model]
+        wide = self.left_edges[repeat.last_state] - self.right_edges[repeat.first_state]
+        model = self.left_edges[repeat.last_state - repeat.back] - self.right_edges[repeat.model]
         return abs(wide - model) < 1e-6
 
     def sides(self, plan: Plan, frame: Region) -> tuple[float, float]:
@@ -220,8 +220,12 @@ class ColumnPositions:
         if self.panel and plan.is_panel(frame):
             return self.panel
         return (
-            self.right[frame.first] - style.PAD * plan.opening[frame.id] + style.FENCE_EDGE,
-            self.left[frame.last] + style.PAD * plan.closing[frame.id] - style.FENCE_EDGE,
+            self.right_edges[frame.first_column]
+            - style.PAD * plan.opening[frame.id]
+            + style.FENCE_EDGE,
+            self.left_edges[frame.last_column]
+            + style.PAD * plan.closing[frame.id]
+            - style.FENCE_EDGE,
         )
 
 
@@ -296,7 +300,7 @@ def _widen_for_title(
     need = max([line.width for line in words], default=-style.TITLE_WORD) + style.TITLE_WORD
     if frame.ends:
         need = max([math(text, style.NAME).width for text in frame.ends])
-    inside = range(frame.first, frame.last)
+    inside = range(frame.first_column, frame.last_column)
     held = zones if panel else [zones[s] for s in inside[1:]]
     have = sum([steps[s] for s in inside]) + sum(map(sum, held))
     have += style.PAD * (plan.opening[frame.id] + plan.closing[frame.id])

@@ -127,7 +127,7 @@ _Want = tuple[Port, Port, float, float]  # wires before and after, their ideal d
 def rows(plan: Plan, gaps: Gaps, repeats: Sequence[RepeatedPart] = ()) -> list[Rows]:
     """Returns the y of every wire, by state; repeated parts (``repeats``) copy their model."""
     spread, rooms = gaps.spread, gaps.rooms
-    wholes, alike = {*gaps.cuts}, {repeat.first: repeat for repeat in repeats}
+    wholes, alike = {*gaps.cuts}, {repeat.first_state: repeat for repeat in repeats}
     found: list[Rows] = [{}]
     part, before, s = _LevelProblem(0), _repeated_states(plan), 0
     while s < len(plan.states):
@@ -143,7 +143,7 @@ def rows(plan: Plan, gaps: Gaps, repeats: Sequence[RepeatedPart] = ()) -> list[R
             found[-1:] = part.rows(min(found[-1].values(), default=0.0))
             while s in alike:
                 found += _like(plan, alike[s], found)
-                s = alike[s].last
+                s = alike[s].last_state
             part = _LevelProblem(s)
             part.state(gaps.items(s), rooms[s])
         s += 1
@@ -152,8 +152,8 @@ def rows(plan: Plan, gaps: Gaps, repeats: Sequence[RepeatedPart] = ()) -> list[R
 
 def _like(plan: Plan, repeat: RepeatedPart, found: Sequence[Rows]) -> Iterator[Rows]:
     """Yields the rows of a repeated part, except those of its first state, which are known."""
-    down = min(found[repeat.first].values()) - min(found[repeat.model].values())
-    for s in range(repeat.first + 1, repeat.last + 1):
+    down = min(found[repeat.first_state].values()) - min(found[repeat.model].values())
+    for s in range(repeat.first_state + 1, repeat.last_state + 1):
         model = found[s - repeat.back]
         ports = [port for value in plan.states[s] for port in plan.places(value)]
         yield {port: model[repeat.ids[port[0]], port[1]] + down for port in ports}
@@ -163,11 +163,15 @@ def _repeated_states(plan: Plan) -> Mapping[int, int]:
     """Returns the states around a layer that equals the one before, and where that one began."""
     found: dict[int, int] = {}
     last: dict[tuple[str, str], Region] = {}
-    for frame in sorted(plan.frames, key=lambda frame: frame.first):
+    for frame in sorted(plan.frames, key=lambda frame: frame.first_column):
         layer = frame.title, frame.parent
         old = last.get(layer)
-        if frame.title.strip() and old and old.last <= frame.first < frame.last:
-            found |= {frame.first: old.first, frame.last: frame.first}
+        if (
+            frame.title.strip()
+            and old
+            and old.last_column <= frame.first_column < frame.last_column
+        ):
+            found |= {frame.first_column: old.first_column, frame.last_column: frame.first_column}
         last[layer] = frame
     return found
 

@@ -61,7 +61,7 @@ def _start(plan: Plan, id: str) -> int:
 def _trimmed_frame(frame: Region, starts: Mapping[str, int]) -> Region:
     holds = tuple(
         frozenset(id for id in ids if s >= starts.get(id, 0))
-        for s, ids in enumerate(frame.holds, start=frame.first)
+        for s, ids in enumerate(frame.holds, start=frame.first_column)
     )
     return replace(frame, holds=holds)
 
@@ -98,13 +98,15 @@ class FenceTracker:
         self.states: list[int] = []  # the circuit's state at each column; -1 inside a loop
         self.bare: dict[int, list[str]] = {}  # the innermost empty blocks, by state
         self.closes: dict[int, list[str]] = {}
-        empty = {id: fence for id, fence in self.fences.items() if fence.first == fence.last}
+        empty = {
+            id: fence for id, fence in self.fences.items() if fence.first_state == fence.last_state
+        }
         outer = {fence.parent for fence in empty.values()}
         for id, fence in self.fences.items():
             if id in empty and id not in outer:
-                self.bare.setdefault(fence.first, []).append(id)
+                self.bare.setdefault(fence.first_state, []).append(id)
             elif id not in empty:
-                self.closes.setdefault(fence.last, []).append(id)
+                self.closes.setdefault(fence.last_state, []).append(id)
 
     def begin_state(self, s: int) -> int:
         """Starts a state, at which fences end; returns the columns for blocks around no step."""
@@ -122,9 +124,9 @@ class FenceTracker:
         """Extends the fences around an empty block that begin or end with it over its column."""
         outer = self.fences.get(self.fences[inner].parent)
         while outer is not None:
-            if outer.first == s:
+            if outer.first_state == s:
                 self.first.setdefault(outer.id, self.first[inner])
-            if outer.last == s:
+            if outer.last_state == s:
                 self.last[outer.id] = self.last[inner]
             outer = self.fences.get(outer.parent)
 
@@ -134,7 +136,7 @@ class FenceTracker:
         for part in parts:
             around = self.holding(s, part) if part.fences is None else part.fences
             for id in around & self.inside.keys():
-                if self.fences[id].last == s + 1:
+                if self.fences[id].last_state == s + 1:
                     end = column + max(part.length, 1)
                     self.last[id] = max(end, self.last.get(id, end))
                 for n, state in enumerate(part.states[1:-1], start=1):
@@ -150,9 +152,9 @@ class FenceTracker:
         return frozenset(
             id
             for id, fence in self.fences.items()
-            if fence.first <= s < fence.last
-            and ids <= ids_of(fence.states[s - fence.first])
-            and ids <= ids_of(fence.states[s + 1 - fence.first])
+            if fence.first_state <= s < fence.last_state
+            and ids <= ids_of(fence.states[s - fence.first_state])
+            and ids <= ids_of(fence.states[s + 1 - fence.first_state])
         )
 
     def frames(self) -> Iterator[Region]:
@@ -160,7 +162,7 @@ class FenceTracker:
         for column, s in enumerate(self.states):
             begins[s] = column  # the last column of a state wins
         for id, fence in self.fences.items():
-            first = self.first.get(id, begins[fence.first])
+            first = self.first.get(id, begins[fence.first_state])
             last = self.last[id]
             holds = tuple([self.ids_inside(fence, column) for column in range(first, last + 1)])
             title = fence.title.strip()
@@ -171,7 +173,7 @@ class FenceTracker:
         s = self.states[column]
         if s < 0:
             return self.inside[fence.id].get(column, frozenset())
-        return ids_of(fence.states[s - fence.first])
+        return ids_of(fence.states[s - fence.first_state])
 
 
 # --- Chooses which of the wires that join at a dot continues; the others bend onto it
@@ -338,7 +340,7 @@ class _PlanBuilder:
         state = strip.states[0]
         strip.states[:0] = [state] * count
         strip.steps[:0] = [self.passing(state) for _ in range(count)]
-        strip.frames[:] = [_moved(frame, count) for frame in strip.frames]
+        strip.frames[:] = [_shift_region(frame, count) for frame in strip.frames]
 
     def trail(self, strip: PlanBuffer, length: int) -> None:
         """Appends columns to a strip through which its arrays pass."""
@@ -381,7 +383,7 @@ class _PlanBuilder:
             pairs = [(v, by_id.get(v.id)) for v in loop.inputs]
         strip.states.insert(0, loop.inputs)
         strip.steps.insert(0, self.join_pairs(pairs, loop.id))
-        strip.frames[:] = [_moved(frame, 1) for frame in strip.frames]
+        strip.frames[:] = [_shift_region(frame, 1) for frame in strip.frames]
 
     def leave(self, loop: Loop, strip: PlanBuffer) -> None:
         inside = strip.states[-1]
@@ -442,8 +444,8 @@ def _continuing_wires(before: Value, after: Value) -> tuple[tuple[int, int], ...
     return tuple((i, b.names.index(n)) for i, n in enumerate(a.names) if n in b.names)
 
 
-def _moved(frame: Region, by: int) -> Region:
-    return replace(frame, first=frame.first + by, last=frame.last + by)
+def _shift_region(frame: Region, by: int) -> Region:
+    return replace(frame, first_column=frame.first_column + by, last_column=frame.last_column + by)
 
 
 def _append(whole: PlanBuffer, parts: list[PlanBuffer]) -> None:
@@ -453,7 +455,7 @@ def _append(whole: PlanBuffer, parts: list[PlanBuffer]) -> None:
     for n in range(length):
         whole.steps.append([unit for part in parts for unit in part.steps[n]])
         whole.states.append(tuple([v for part in parts for v in part.states[n + 1]]))
-    whole.frames += [_moved(frame, start) for part in parts for frame in part.frames]
+    whole.frames += [_shift_region(frame, start) for part in parts for frame in part.frames]
 
 
 def _ordered_contents(

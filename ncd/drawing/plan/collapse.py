@@ -22,28 +22,28 @@ Unit = Cell | Loop
 
 @dataclass(frozen=True)
 class Subcircuit:
-    """A part of a circuit between two states; ``states`` are its arrays, from state ``first`` on.
+    """A part of a circuit between two states; ``states`` are its arrays from ``first_state`` on.
 
     The arrays are adjacent in each state. ``fence`` is the innermost fence around the part.
     """
 
-    first: int
+    first_state: int
     states: tuple[Boundary, ...]
     fence: str = ""
 
     @property
-    def last(self) -> int:
-        return self.first + len(self.states) - 1
+    def last_state(self) -> int:
+        return self.first_state + len(self.states) - 1
 
     def holds(self, s: int, unit: Unit) -> bool:
         """Returns whether a unit of step s takes or makes arrays of the part."""
-        if not self.first <= s < self.last:
+        if not self.first_state <= s < self.last_state:
             return False
         before, after = (self.ids(n) for n in (s, s + 1))
         return any(v.id in before for v in unit.inputs) or any(v.id in after for v in unit.outputs)
 
     def ids(self, s: int) -> set[str]:
-        return self._ids[s - self.first]
+        return self._ids[s - self.first_state]
 
     @lazy_property
     def _ids(self) -> list[set[str]]:
@@ -58,11 +58,13 @@ def replace_subcircuits(circuit: Circuit, parts: Sequence[tuple[Subcircuit, Unit
     steps = [[*step] for step in circuit.columns]
     states, fences = [*circuit.states], [*circuit.own_fences]
     for part, unit in parts:
-        at = next((s for s in range(part.first, part.last) if steps[s]), part.first)
-        for s in range(part.first, part.last):
+        at = next(
+            (s for s in range(part.first_state, part.last_state) if steps[s]), part.first_state
+        )
+        for s in range(part.first_state, part.last_state):
             steps[s] = [other for other in steps[s] if not part.holds(s, other)]
         steps[at].append(unit)
-        for s in range(part.first + 1, part.last + 1):
+        for s in range(part.first_state + 1, part.last_state + 1):
             states[s] = _replaced_state(part, s, states[s])
         inside = {unit.id, *_inner_fence_ids(fences, part)}
         fences = [_replaced_fence(part, fence) for fence in fences if fence.id not in inside]
@@ -71,9 +73,9 @@ def replace_subcircuits(circuit: Circuit, parts: Sequence[tuple[Subcircuit, Unit
 
 def _replaced_fence(part: Subcircuit, fence: Fence) -> Fence:
     """Returns a fence with the part's outputs in place of its arrays."""
-    if fence.last <= part.first or part.last < fence.first:
+    if fence.last_state <= part.first_state or part.last_state < fence.first_state:
         return fence
-    states = enumerate(fence.states, fence.first)
+    states = enumerate(fence.states, fence.first_state)
     return replace(fence, states=tuple([_replaced_state(part, s, state) for s, state in states]))
 
 
@@ -83,9 +85,12 @@ def _inner_fence_ids(fences: Sequence[Fence], part: Subcircuit) -> set[str]:
     for fence in fences:  # the outer before the inner
         if fence.parent in found:
             found.add(fence.id)
-        if fence.parent != part.fence or not part.first <= fence.first <= fence.last <= part.last:
+        if (
+            fence.parent != part.fence
+            or not part.first_state <= fence.first_state <= fence.last_state <= part.last_state
+        ):
             continue
-        states = enumerate(fence.states, fence.first)
+        states = enumerate(fence.states, fence.first_state)
         if all({v.id for v in state} <= part.ids(s) for s, state in states):
             found.add(fence.id)
     return found
@@ -93,7 +98,7 @@ def _inner_fence_ids(fences: Sequence[Fence], part: Subcircuit) -> set[str]:
 
 def _replaced_state(part: Subcircuit, s: int, state: Boundary) -> Boundary:
     """Returns a state with the part's outputs in place of its arrays."""
-    if not part.first < s <= part.last:
+    if not part.first_state < s <= part.last_state:
         return state
     own = part.ids(s)
     at = next((n for n, value in enumerate(state) if value.id in own), None)
@@ -116,8 +121,8 @@ def drop_empty_columns(
     kept = [states[s] for s in keep] + [states[-1]]
     moved = []
     for fence in fences:
-        at = {new[s]: state for s, state in enumerate(fence.states, fence.first)}
-        moved.append(replace(fence, first=new[fence.first], states=tuple(at.values())))
+        at = {new[s]: state for s, state in enumerate(fence.states, fence.first_state)}
+        moved.append(replace(fence, first_state=new[fence.first_state], states=tuple(at.values())))
     return replace(
         circuit,
         states=tuple(kept),
@@ -241,7 +246,7 @@ def _collapsed_boxes(
         around, hidden = inside[fence.id]
         says = title(fence, loops.get(fence.id))
         box = _box(fence, says, hidden, around, len(hidden) == every)
-        found.append((Subcircuit(fence.first, fence.states, fence.id), box))
+        found.append((Subcircuit(fence.first_state, fence.states, fence.id), box))
     return found
 
 

@@ -170,7 +170,8 @@ def _rename_array(circuit: Circuit, id: str) -> Circuit:
 def _map_states(circuit: Circuit, change: Callable[[int, Boundary], Boundary]) -> Circuit:
     """Returns the circuit with ``change(s, state)`` in place of each state s."""
     fences = tuple(
-        replace(f, states=tuple(map(change, count(f.first), f.states))) for f in circuit.own_fences
+        replace(f, states=tuple(map(change, count(f.first_state), f.states)))
+        for f in circuit.own_fences
     )
     states = tuple(map(change, count(), circuit.states))
     return replace(circuit, states=states, own_fences=fences)
@@ -285,8 +286,8 @@ def _find(state: Boundary, id: str) -> Value | None:
 def _holding(circuit: Circuit, s: int, id: str) -> Iterator[str]:
     """Yields the fences that contain an array before and after a step."""
     for fence in circuit.own_fences:
-        if fence.first <= s < fence.last:
-            before, after = fence.states[s - fence.first : s - fence.first + 2]
+        if fence.first_state <= s < fence.last_state:
+            before, after = fence.states[s - fence.first_state : s - fence.first_state + 2]
             if _find(before, id) and _find(after, id):
                 yield fence.id
 
@@ -310,16 +311,16 @@ def _column(circuit: Circuit, s: int, id: str) -> Circuit:
     """Inserts a step after a state, inside the fences that contain an array."""
     states = (*circuit.states[: s + 1], *circuit.states[s:])
     steps = (*circuit.columns[:s], (), *circuit.columns[s:])
-    fences = tuple(_stretched(fence, s, id) for fence in circuit.own_fences)
+    fences = tuple(_stretch_fence(fence, s, id) for fence in circuit.own_fences)
     return replace(circuit, states=states, columns=steps, own_fences=fences)
 
 
-def _stretched(fence: Fence, s: int, id: str) -> Fence:
-    if fence.first <= s <= fence.last:
-        n = s - fence.first
-        if fence.first < s < fence.last or _find(fence.states[n], id):
+def _stretch_fence(fence: Fence, s: int, id: str) -> Fence:
+    if fence.first_state <= s <= fence.last_state:
+        n = s - fence.first_state
+        if fence.first_state < s < fence.last_state or _find(fence.states[n], id):
             return replace(fence, states=(*fence.states[: n + 1], *fence.states[n:]))
-    return replace(fence, first=fence.first + 1) if fence.first >= s else fence
+    return replace(fence, first_state=fence.first_state + 1) if fence.first_state >= s else fence
 
 
 def _note(

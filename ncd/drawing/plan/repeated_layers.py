@@ -61,7 +61,7 @@ class _Segment:
     """A circuit or a block: its states, and the units in each of its steps."""
 
     id: str
-    first: int
+    first_column: int
     states: tuple[Boundary, ...]
     steps: tuple[tuple[Unit, ...], ...]
     chain: tuple[str, ...]
@@ -70,15 +70,15 @@ class _Segment:
     @lazy_property
     def inner_states(self) -> frozenset[int]:
         """The states inside of an inner fence."""
-        within = [range(fence.first + 1, fence.last) for fence in self.fences]
-        return frozenset(s - self.first for states in within for s in states)
+        within = [range(fence.first_state + 1, fence.last_state) for fence in self.fences]
+        return frozenset(s - self.first_column for states in within for s in states)
 
     @lazy_property
     def begin(self) -> Mapping[int, list[Fence]]:
         """The inner fences by the state where they begin."""
         found = defaultdict(list)
         for fence in self.fences:
-            found[fence.first - self.first].append(fence)
+            found[fence.first_state - self.first_column].append(fence)
         return found
 
 
@@ -99,12 +99,12 @@ def _strips(circuit: Circuit) -> Iterator[_Segment]:
             continue
         steps = tuple(
             tuple(unit for unit in step if fence.id in unit.fences)
-            for step in circuit.columns[fence.first : fence.last]
+            for step in circuit.columns[fence.first_state : fence.last_state]
         )
         own = next((unit.fences for step in steps for unit in step), ())
         chain = own[: own.index(fence.id) + 1] if fence.id in own else ()
         inner = tuple(children.get(fence.id, ()))
-        yield _Segment(fence.id, fence.first, fence.states, steps, chain, inner)
+        yield _Segment(fence.id, fence.first_state, fence.states, steps, chain, inner)
 
 
 def _stacks(circuit: Circuit, strip: _Segment, looks: _Looks) -> Iterator[Circuit]:
@@ -192,7 +192,9 @@ def _wiring(strip: _Segment, a: int, period: int) -> Hashable:
     found: list[Hashable] = [count(strip.states[a])]
     for s in range(a, a + period):
         units = [(count(u.inputs), count(u.outputs), _kind(u)) for u in strip.steps[s]]
-        begun = [(f.title, f.role, f.last - strip.first - a) for f in strip.begin.get(s, ())]
+        begun = [
+            (f.title, f.role, f.last_state - strip.first_column - a) for f in strip.begin.get(s, ())
+        ]
         inside = [fence for fence in begun if fence[-1] <= period]
         found.append((tuple(units), count(strip.states[s + 1]), tuple(inside)))
     return tuple(found)
@@ -218,7 +220,7 @@ def _with_loop(circuit: Circuit, strip: _Segment, start: int, period: int, copie
     loop = Loop(
         id, "repeat", circuit.term, states[0], states[-1], bodies, NAME, strip.chain,
     )  # fmt: skip
-    begin = strip.first + start
+    begin = strip.first_column + start
     part = Subcircuit(begin, tuple(states), strip.chain[-1] if strip.chain else strip.id)
     found = replace_subcircuits(circuit, [(part, loop)])
     at = next(s for s, step in enumerate(found.columns) if loop in step)
@@ -282,19 +284,19 @@ def _body(
     circuit: Circuit, strip: _Segment, start: int, states: Sequence[Boundary], id: str
 ) -> Circuit:
     """Returns one copy as a circuit."""
-    low = strip.first + start
+    low = strip.first_column + start
     high = low + len(states) - 1
     steps = tuple(
         tuple(_with_stack_fence(unit, strip.chain, id) for unit in step)
         for step in strip.steps[start : start + len(states) - 1]
     )
     inner: list[Fence] = []
-    known = {f.id for f in strip.fences if low <= f.first and f.last <= high}
+    known = {f.id for f in strip.fences if low <= f.first_state and f.last_state <= high}
     for fence in circuit.own_fences:
         if fence.id in known or fence.parent in known:
             known.add(fence.id)
             outer = id if fence.parent == strip.id or fence in strip.fences else fence.parent
-            inner.append(replace(fence, first=fence.first - low, parent=outer))
+            inner.append(replace(fence, first_state=fence.first_state - low, parent=outer))
     return Circuit(circuit.term, tuple(states), steps, tuple(inner))
 
 

@@ -23,7 +23,7 @@ from ncd.findings.failures.failure import (
 from ncd.findings.failures.masks import SCORES, mask_of, meets, scores_shape
 from ncd.findings.reading.axis_range import ONE_MORE, NoAxis
 from ncd.findings.reading.size_table import OutOfRange
-from ncd.words import listed
+from ncd.words import list_words
 
 CLASSES = ("cross_entropy", "nll_loss")  # whose target is a whole number for each place
 DISTANCES = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
@@ -128,9 +128,9 @@ def _concatenation(failure: Failure, call: Any) -> str:
     axis = call.words.get("dim", call.words.get("axis", call.words.get(1, 0)))
     shapes = call.shapes
     ranks = {len(one) for one in shapes}
-    given = listed(shape_words(tuple(map(failure.value, one))) for one in shapes[:3])
+    given = list_words(shape_words(tuple(map(failure.value, one))) for one in shapes[:3])
     if len(ranks) > 1:
-        return f"the arrays have {listed(map(str, sorted(ranks)))} axes: {given}"
+        return f"the arrays have {list_words(map(str, sorted(ranks)))} axes: {given}"
     (rank,) = ranks or {0}
     joined = int(axis) % rank if rank and call.name != "stack" else -1
     for i in range(rank):

@@ -11,7 +11,7 @@ from ncd.errors import plain_message, printable_line
 from ncd.findings.failures.call_reasons import axis_reason, call_reason
 from ncd.findings.failures.failure import Failure, equation, equation_words, shape_words, size_words
 from ncd.findings.failures.layer_reasons import layer_reason, subject
-from ncd.words import listed
+from ncd.words import list_words
 
 WORDS = 160  # letters of a message of the source's own
 
@@ -104,7 +104,7 @@ def _general(failure: Failure) -> str:
     """Returns the shapes of what came together, and the test that came out wrong."""
     arrays = failure.arrays or (failure.call.takes if failure.call else ())
     shapes = [failure.trace.recorder.values(failure.trace.recorder.shape(x)) for x in arrays[:3]]
-    given = listed(map(shape_words, shapes))
+    given = list_words(map(shape_words, shapes))
     words = equation_words(failure)
     fact = f"gets {given}" if failure.layer is not None else f": {given} do not fit"
     if len(shapes) == 1 and failure.layer is None:

@@ -17,7 +17,7 @@ from ncd.findings.reading.source_trace import SourceTrace
 from ncd.findings.reading.traced_numbers import SourceNumber, arguments, assigned_values, defaults
 from ncd.findings.silent.model_runs import arrays_of, model_among
 from ncd.findings.sizes.size_probe import Edits, Probe, ProbeOutcome, Shapes
-from ncd.words import listed
+from ncd.words import list_words
 
 # --- The numbers of a source as symbols: those that are parameters, and those that must be equal
 
@@ -274,7 +274,7 @@ class ParameterSizes:
             elif found := self._divisible(one):
                 yield found
         if free:
-            names = listed([*dict.fromkeys(free)])
+            names = list_words([*dict.fromkeys(free)])
             rule = "are free" if len(free) > 1 else "is free"
             yield Finding("size", 0, "", f"{names} {rule}.")
 

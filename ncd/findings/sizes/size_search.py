@@ -37,7 +37,7 @@ from ncd.findings.sizes.size_probe import (
     working_range,
 )
 from ncd.read.python_source.interpreter import SourceModule
-from ncd.words import listed
+from ncd.words import list_words
 
 # --- The axes of a model's inputs: their names, and the sizes of each that work
 
@@ -262,7 +262,7 @@ class InputRules:
             return self._equality_finding(groups, failure)
         rule = groups[0].range
         names = [*dict.fromkeys(a.short_name if a.is_batch else a.name for a in axes)]
-        words = listed(names)
+        words = list_words(names)
         source = self._source(groups) if rule.high else None
         sides = len(axes) == 2 and axes[0].array == axes[1].array
         if source is not None and sides and (luck := self._square(axes, source)):
@@ -327,7 +327,7 @@ class InputRules:
             return Finding("size", cures[0].edits[0].line, failure.layer, says, cures)
         rule = range_words(groups[0].range)
         also = f", and {rule}" if rule != ANY_SIZE else ""
-        words = f"{'; '.join(map(listed, pairs))} must be equal{also}."
+        words = f"{'; '.join(map(list_words, pairs))} must be equal{also}."
         return Finding("size", failure.line, failure.layer, f"{words[0].upper()}{words[1:]}")
 
     def _equality_cures(self, group: EqualAxes) -> tuple[Cure, ...]:

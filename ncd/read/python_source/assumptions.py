@@ -21,7 +21,7 @@ from ncd.read.python_source.interpreter import (
 )
 from ncd.read.python_source.other_files import assumed_boxes
 from ncd.read.python_source.usual_sizes import call_text
-from ncd.words import listed
+from ncd.words import list_words
 
 # --- The message about a source that could be read: what is assumed, and what is left out
 
@@ -122,7 +122,7 @@ def mode_words(model: nn.Module, tree: ast.Module) -> str:
     """
     words = [*_norm(model), *_dropout_words(model, tree), *_training_flag_words(model, tree)]
     mode = "training" if in_training(model) else "evaluation"
-    return f"In {mode} {listed(words)}." if words else ""
+    return f"In {mode} {list_words(words)}." if words else ""
 
 
 def _norm(model: nn.Module) -> Iterator[str]:

@@ -13,7 +13,7 @@ from torch.utils._pytree import tree_leaves
 
 from ncd.read.python_source.interpreter import AssumedSettings, Interpreter, UnknownValue
 from ncd.read.python_source.usual_sizes import NO_USUAL_VALUE, VALUES, usual_value
-from ncd.words import listed
+from ncd.words import list_words
 
 # --- Modules and functions of files that are not read: boxes, whose results are assumed
 
@@ -228,7 +228,7 @@ def assumed_boxes(machine: Interpreter) -> str:
     files = "another file" if len(names) == 1 else "other files"
     fact = f"{', '.join(names[:5])}{more} {'is' if len(names) == 1 else 'are'} of {files}"
     boxes = "a box whose result is" if len(names) == 1 else "boxes whose results are"
-    fitted = listed([*dict.fromkeys(name.removesuffix("(…)") for name, _ in machine.box_fits)])
+    fitted = list_words([*dict.fromkeys(name.removesuffix("(…)") for name, _ in machine.box_fits)])
     width = f", in {fitted} with the width that the next layer takes" if fitted else ""
     return f"{fact}: {boxes} assumed to be like the input{width}. Values end there."
 

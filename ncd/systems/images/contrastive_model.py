@@ -232,7 +232,7 @@ def _pictures(layers: int, patch: int, activation: Term, pointed: bool = True) -
         >> Param("o m", "class_embedding", "normal") @ Id("i q m")
         >> Map("o m -> i o m", "$1", "for each") @ Id("i q m")
         >> Concat("o, q -> t")
-        >> placed(PICTURE)
+        >> add_positions(PICTURE)
         >> LayerNorm("m", "pre_layrnorm")
     )
     return (
@@ -249,7 +249,9 @@ def _pictures(layers: int, patch: int, activation: Term, pointed: bool = True) -
 def _sentences(layers: int, one: Tower, activation: Term, pointed: bool = True) -> Term:
     """Returns a point for each sentence, read at its last word."""
     first = (
-        Id("j s#v") @ Param("v e", "token_embedding") >> Index("j s#v, v e -> j s e") >> placed(one)
+        Id("j s#v") @ Param("v e", "token_embedding")
+        >> Index("j s#v, v e -> j s e")
+        >> add_positions(one)
     )
     return (
         Block(first, "Words", "folded")
@@ -260,7 +262,7 @@ def _sentences(layers: int, one: Tower, activation: Term, pointed: bool = True) 
     )
 
 
-def placed(one: Tower) -> Term:
+def add_positions(one: Tower) -> Term:
     """Returns an array with a learned vector added at each position."""
     added = Map(f"{one.array}, {one.position} {one.m} -> {one.array}", "$1 + $2", "+ position")
     return Id(one.array) @ Param(f"{one.position} {one.m}", "position_embedding") >> added

@@ -10,7 +10,7 @@ from ncd.language.blocks import Block
 from ncd.language.terms import Id, Term, Then
 from ncd.language.wire import Wire
 from ncd.ops import Add, Conv, Einsum, Group, Index, LayerNorm, Linear, Map, Param, Scale, Softmax
-from ncd.systems.images.contrastive_model import Tower, placed, tower_layers, unit_length
+from ncd.systems.images.contrastive_model import Tower, add_positions, tower_layers, unit_length
 from ncd.systems.language_models.model_parts import tanh_gelu
 
 EPS = 1e-6
@@ -103,18 +103,18 @@ def _pictures(layers: int, patch: int, activation: Term) -> Term:
         Conv("c u -> m x", "patch_embedding", patch, patch, 0)
         >> Group("x -> q")
         >> Einsum("i m q -> i q m")
-        >> placed(PICTURE)
+        >> add_positions(PICTURE)
     )
     return (
         Id("i c u")
         >> Block(first, "Patches", "folded")
         >> tower_layers(PICTURE, layers, activation)
         >> LayerNorm("m", "post_layernorm", EPS)
-        >> _pooled(activation)
+        >> _attention_pool(activation)
     )
 
 
-def _pooled(activation: Term) -> Term:
+def _attention_pool(activation: Term) -> Term:
     """Returns attention of one learned query to all patches, and a feed-forward."""
     asked = Param("m", "probe", "normal") >> Linear("m -> h k", "q", True)
     attention = Then(
@@ -140,7 +140,7 @@ def _sentences(layers: int, activation: Term) -> Term:
     first = (
         Id("j s#v") @ Param("v e", "token_embedding")
         >> Index("j s#v, v e -> j s e")
-        >> placed(SENTENCE)
+        >> add_positions(SENTENCE)
     )
     return (
         Block(first, "Words", "folded")

@@ -78,7 +78,7 @@ def as_text(strokes: list[Points]) -> str:
     )
 
 
-def centred(strokes: list[Points]) -> list[Points]:
+def centre_strokes(strokes: list[Points]) -> list[Points]:
     """Returns the strokes centred and scaled to fill the picture."""
     points = [point for stroke in strokes for point in stroke]
     if not points:
@@ -182,7 +182,7 @@ class InputPicture:
             return _fit_image(_scene(self.data), height, width)
         text = _digits()[DIGITS.index(self.data)] if self.kind == "sample" else self.data
         lines = parse(text)
-        return picture(centred(lines) if fit else lines, height, width)
+        return picture(centre_strokes(lines) if fit else lines, height, width)
 
 
 def _fit_image(image: Image.Image, height: int, width: int) -> Image.Image:
@@ -223,7 +223,7 @@ def read_upload(data: bytes) -> InputPicture:
             if image.width * image.height > MEGAPIXELS * 10**6:
                 raise UnreadableError(f"The picture has more than {MEGAPIXELS} million pixels.")
             image.draft("RGB", (2 * MAX_UPLOAD_SIDE, 2 * MAX_UPLOAD_SIDE))
-            upright = ImageOps.exif_transpose(_reduced(image))
+            upright = ImageOps.exif_transpose(_shrink_image(image))
             upright.thumbnail((MAX_UPLOAD_SIDE, MAX_UPLOAD_SIDE))
     except UnreadableError:
         raise
@@ -235,7 +235,7 @@ def read_upload(data: bytes) -> InputPicture:
     return InputPicture("an uploaded picture", "upload", file.getvalue())
 
 
-def _reduced(image: Image.Image) -> Image.Image:
+def _shrink_image(image: Image.Image) -> Image.Image:
     """Returns the image in colours at a whole fraction of its size.
 
     It is made in bands of rows, since conversions take up to 20 bytes for each pixel.

@@ -17,7 +17,7 @@ from ncd.systems.inputs.picture_inputs import InputPicture
 from ncd.systems.inputs.text_inputs import embed, parse
 from ncd.systems.training.sequence_data import SEQUENCES
 from ncd.systems.training.trained_weights import word_vectors
-from ncd.words import listed
+from ncd.words import list_words
 
 # --- The inputs of a run: random arrays from the seed, words, symbols, or pictures
 
@@ -72,7 +72,7 @@ class InputSpec:
         """A description of the inputs."""
         if self.pictures:
             titles = dict.fromkeys(picture.title for picture in self.pictures)
-            return listed(titles)
+            return list_words(titles)
         if self.numbers:
             return f"the sequence {' '.join(*self.words.values())}"
         if self.trained:

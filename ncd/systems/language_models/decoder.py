@@ -284,7 +284,7 @@ class DecoderDesign:
         scores: Whether the model ends with scores of words.
         tied: Whether the table of words also gives the scores.
         head_bias: Whether the map to the scores has a bias.
-        grown: The number that multiplies the embeddings; 0 for the root of their features.
+        growth_factor: The number that multiplies the embeddings; 0 for the root of their features.
         part_scale: The number that multiplies what a part adds.
         word_scale: The number that multiplies the scores of words.
         word_cap: The number at which these are capped; 0 for none.
@@ -313,7 +313,7 @@ class DecoderDesign:
     scores: bool = True
     tied: bool = False
     head_bias: bool = False
-    grown: float = 1
+    growth_factor: float = 1
     part_scale: float = 1
     word_scale: float = 1
     word_cap: float = 0
@@ -363,8 +363,12 @@ def _decoder(design: DecoderDesign, n: int) -> Term:
 def _with_words(design: DecoderDesign, layers: Term) -> Term:
     """Returns the layers between the embeddings and the scores of words."""
     after: list[Term] = []
-    if design.grown != 1:
-        grown = times(design.grown) if design.grown else Map("m -> m", "$1 * sqrt(n_m)", "scale")
+    if design.growth_factor != 1:
+        grown = (
+            times(design.growth_factor)
+            if design.growth_factor
+            else Map("m -> m", "$1 * sqrt(n_m)", "scale")
+        )
         after.append(grown)
     if design.positions is not None:
         after.append(learned_positions("embed_positions", design.positions))

@@ -27,7 +27,7 @@ GEMMA_2 = DecoderDesign(
     activation=tanh_gelu(),
     round=(DecoderLayer(has_window=True), DecoderLayer()),
     tied=True,
-    grown=0,
+    growth_factor=0,
     word_cap=30,
 )
 

@@ -53,7 +53,7 @@ from ncd.systems.lessons.dependence import (
     expected,
     relation,
 )
-from ncd.words import listed, plain_text
+from ncd.words import list_words, plain_text
 
 # --- Ratios in words, such as ``almost twice as many``
 
@@ -212,7 +212,7 @@ def _shape_fault(said: Answer, right: Array, name: str) -> str:
 
 
 def _axes(parts: Counter[tuple[str, str]]) -> str:
-    return listed(" ".join(filter(None, part)) for part in parts)
+    return list_words(" ".join(filter(None, part)) for part in parts)
 
 
 def _numbers(circuit: Circuit, id: str) -> Question:
@@ -393,7 +393,7 @@ def _size_change(asked: _Subject, what: str, change: str) -> Question:
     wrong = [
         in_words(each) for each in usual if not 1 / MIN_WRONG_RATIO < each / ratio < MIN_WRONG_RATIO
     ]
-    moves = listed(f"{name} goes from {settings[name]} to {n}" for name, n in new.items())
+    moves = list_words(f"{name} goes from {settings[name]} to {n}" for name, n in new.items())
     text = f"{moves}. What becomes of the {before:,} {QUANTITIES[what]}?"
     ratios = {in_words(each): each for each in (*usual, ratio)}
     return _make_question(
@@ -402,7 +402,7 @@ def _size_change(asked: _Subject, what: str, change: str) -> Question:
         wrong,
         f"There are {after:,} then.",
         lambda said: f"{float(ratios[str(said)]):020.9f}",
-        feedback=lambda said: _change_fault(ratios[str(said)], ratio, factor, listed(new)),
+        feedback=lambda said: _change_fault(ratios[str(said)], ratio, factor, list_words(new)),
     )
 
 
@@ -729,7 +729,7 @@ def _remains(circuit: Circuit, before: _Dependence, after: _Dependence) -> str:
 
 def _input_words(circuit: Circuit, ids: Collection[str]) -> str:
     own = [value.id for value in circuit.inputs if value.id in ids]
-    return f"on {listed(_array_words(circuit, id) for id in own)} only"
+    return f"on {list_words(_array_words(circuit, id) for id in own)} only"
 
 
 def _cut_words(circuit: Circuit, before: _Dependence, after: _Dependence) -> str:
@@ -738,7 +738,7 @@ def _cut_words(circuit: Circuit, before: _Dependence, after: _Dependence) -> str
         return "Whatever goes in, the same comes out."
     if after.inputs != before.inputs:
         gone = [v.id for v in circuit.inputs if v.id in before.inputs - after.inputs]
-        names = listed(_array_words(circuit, id) for id in gone)
+        names = list_words(_array_words(circuit, id) for id in gone)
         return f"The result is the same for another {names.removeprefix('the ')}."
     if after.reached:
         return f"{_reach_words(after.reached, 'the result')}"
@@ -776,7 +776,7 @@ def _changed_numbers(asked: _Subject, about: str) -> Question:
     changed, count = _difference((asked, then), ends)
     none, some, every = "none", "some", "all"
     right = every if changed == count else none if changed == 0 else some
-    moves = listed(f"{name} goes from {asked.settings[name]} to {n}" for name, n in new.items())
+    moves = list_words(f"{name} goes from {asked.settings[name]} to {n}" for name, n in new.items())
     whose = _array_words(asked.circuit, ends[0])
     whose = whose.replace("what leaves", "that leave") if "what" in whose else f"of {whose}"
     how = {none: "None", some: f"{changed:,}", every: "All"}[right]

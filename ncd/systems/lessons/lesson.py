@@ -27,7 +27,7 @@ from ncd.language.torch_code import Arg
 from ncd.systems.catalogue import CATALOGUE
 from ncd.systems.catalogue_entry import Entry, Knob
 from ncd.systems.lessons.computed_questions import Question, question
-from ncd.words import listed, nearest_name, plain_text
+from ncd.words import list_words, nearest_name, plain_text
 
 # --- A lesson as data: its text in a link, and its JSON file
 
@@ -209,7 +209,7 @@ def _title(fence: Fence) -> str:
 def _arrays(values: Sequence[Value]) -> str:
     """Returns the axes of some arrays: ``ȳ k and two arrays x̄ k``."""
     axes = (" ".join(map(_axis, value.array)) for value in values)
-    return listed(_times(name, n) for name, n in Counter(axes).items())
+    return list_words(_times(name, n) for name, n in Counter(axes).items())
 
 
 def _times(axes: str, n: int) -> str:

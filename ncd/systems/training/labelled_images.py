@@ -37,7 +37,7 @@ def digits(x: int) -> tuple[Tensor, Tensor, str]:
         images = torch.from_numpy(found.images).float() / 16
         labels = torch.from_numpy(found.target).long()
         source = "the digits of scikit-learn"
-    return resized(images, x), labels, source
+    return resize_images(images, x), labels, source
 
 
 def available() -> int:
@@ -45,7 +45,7 @@ def available() -> int:
     return MNIST_COUNT if os.environ.get(FOLDER) else SCIKIT_LEARN_COUNT
 
 
-def resized(images: Tensor, x: int) -> Tensor:
+def resize_images(images: Tensor, x: int) -> Tensor:
     """Returns images (n, h, w) smoothly scaled to x × x."""
     if images.shape[1:] == (x, x):
         return images

@@ -345,8 +345,8 @@ def quotation(tokens: Tensor) -> Tensor:
 
 def surname(tokens: Tensor) -> Tensor:
     """Returns the cells of the surname that one after ``Mr`` or ``Mrs`` repeats."""
-    named, known = _among(tokens, SURNAMES), _shifted(_among(tokens, (*WOMEN, *MEN)), 1)
-    return _latest_match(named & _shifted(_among(tokens, MR), 1), named & known)
+    named, known = _among(tokens, SURNAMES), _shift_cells(_among(tokens, (*WOMEN, *MEN)), 1)
+    return _latest_match(named & _shift_cells(_among(tokens, MR), 1), named & known)
 
 
 RELATIONS: Mapping[str, Cells] = {
@@ -405,10 +405,10 @@ def _among(tokens: Tensor, words: tuple[str, ...]) -> Tensor:
 
 def _free_noun(tokens: Tensor) -> Tensor:
     """Returns which tokens are nouns whose article does not follow a preposition."""
-    return _among(tokens, (*SINGULAR, *PLURAL)) & ~_shifted(_among(tokens, PREPOSITIONS), 2)
+    return _among(tokens, (*SINGULAR, *PLURAL)) & ~_shift_cells(_among(tokens, PREPOSITIONS), 2)
 
 
-def _shifted(found: Tensor, places: int) -> Tensor:
+def _shift_cells(found: Tensor, places: int) -> Tensor:
     """Returns the cells moved by some positions."""
     moved = torch.zeros_like(found)
     moved[..., places:] = found[..., : max(0, found.shape[-1] - places)]

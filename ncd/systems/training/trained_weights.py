@@ -27,7 +27,7 @@ from ncd.systems.images.image_filters import filter_weights, learned_weights, wr
 from ncd.systems.training.head_analysis import attention_shares
 from ncd.systems.training.sequence_data import NUMBER, RELATIONS, sentences
 from ncd.systems.training.tasks import TASKS, task
-from ncd.words import listed
+from ncd.words import list_words
 
 # --- Weights as safetensors files, to be saved and loaded again
 
@@ -99,7 +99,7 @@ def shipped_file(entry: Entry, settings: Mapping[str, int]) -> bytes | None:
     None
     """
     own = {knob.name: knob.default for knob in entry.knobs}
-    if entry.name == FILTERED:
+    if entry.name == CONVOLUTION_PAGE:
         return filters(**{name: settings.get(name, own[name]) for name in FILTER_KNOBS})
     if entry.name in TASKS:
         own.pop(TASKS[entry.name].batch_knob, None)
@@ -173,7 +173,7 @@ def _match(own: Mapping[str, Size], found: Mapping[str, Tensor]) -> None:
 
 # --- The filters that the page of a convolution begins with
 
-FILTERED = "convolution"  # the system that has them
+CONVOLUTION_PAGE = "convolution"  # the system that has them
 FILTER_KNOBS = ("k", "c", "f", "g", "n", "filter")  # what they depend on
 ORIGIN = "origin"  # the phrase in the note of a file that no training made
 
@@ -198,9 +198,9 @@ def filters(k: int, c: int, f: int, g: int, n: int, filter: int) -> bytes | None
         origin = f"{_training_phrase(lenet)} in LeNet’s first layer{fitted}"
     else:
         weight = filter_weights(filter, g * f, c, k, n)
-        origin = f"written by hand ({listed(written_names(filter, g * f))})"
+        origin = f"written by hand ({list_words(written_names(filter, g * f))})"
     numbers = {"conv.weight": weight, "conv.bias": torch.zeros(g * f)}
-    return _as_file(numbers, {"system": FILTERED, ORIGIN: origin})
+    return _as_file(numbers, {"system": CONVOLUTION_PAGE, ORIGIN: origin})
 
 
 # --- The attention of the shipped proofreader, for pages that show it on a visitor's sentence

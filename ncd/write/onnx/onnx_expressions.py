@@ -71,7 +71,7 @@ def _log1p(nodes: Nodes, x: Tensor) -> Tensor:
     """Returns log(1 + x): of small numbers as 2 artanh(x / (x + 2)), which is exact."""
     small = nodes.real("Atanh", nodes.real("Div", x, nodes.real("Add", x, 2.0)))
     near = nodes.elementwise("Less", "real", nodes.real("Abs", x), 0.5, to="truth")
-    return _where(
+    return _where_node(
         nodes, near, nodes.real("Mul", small, 2.0), nodes.real("Log", nodes.real("Add", x, 1.0))
     )
 
@@ -105,7 +105,7 @@ def _clamp(
     return x
 
 
-def _where(nodes: Nodes, test: Tensor, yes: NodeInput, no: NodeInput) -> Tensor:
+def _where_node(nodes: Nodes, test: Tensor, yes: NodeInput, no: NodeInput) -> Tensor:
     kind = _common(yes, no)
     parts = [
         nodes.cast(x, kind) if isinstance(x, Tensor) else nodes.constant(x.value, kind)
@@ -150,7 +150,7 @@ def _cumprod(nodes: Nodes, x: Tensor, dim: ConstantValue) -> Tensor:
         "LessOrEqual", "whole", nodes.reshape(place, (1, size)), nodes.reshape(place, (size, 1)),
         to="truth",
     )  # fmt: skip
-    kept = _where(nodes, before, square, ConstantValue(1.0 if x.kind == "real" else 1))
+    kept = _where_node(nodes, before, square, ConstantValue(1.0 if x.kind == "real" else 1))
     found = nodes.add_reduction("ReduceProd", kept, [-1])
     back = sorted(range(x.rank), key=lambda i: [*order, axis][i])
     return nodes.transpose(found, back)
@@ -238,7 +238,7 @@ FUNCTIONS: Mapping[str, Function] = {
     "torch.rsqrt": _rsqrt,
     "torch.sum": _reduce("ReduceSum"),
     "torch.topk": _topk,
-    "torch.where": _where,
+    "torch.where": _where_node,
 }
 METHODS: Mapping[str, Function] = {
     "index_select": _index_select,
@@ -318,7 +318,7 @@ def _rms_norm(nodes: Nodes, layer: Settings, weights: Weights, x: Tensor) -> Ten
     return nodes.real("Mul", found, weights["weight"]) if "weight" in weights else found
 
 
-def _standardised(nodes: Nodes, x: Tensor, dims: Iterable[int], eps: float) -> Tensor:
+def _standardise(nodes: Nodes, x: Tensor, dims: Iterable[int], eps: float) -> Tensor:
     """Subtracts the mean over some dimensions and divides by the standard deviation."""
     centred = nodes.real("Sub", x, nodes.add_reduction("ReduceMean", x, dims, keep=True))
     squares = nodes.real("Mul", centred, centred)
@@ -337,13 +337,13 @@ def _by_channel(nodes: Nodes, weights: Weights, x: Tensor) -> Tensor:
 
 def _batch_norm(nodes: Nodes, layer: Settings, weights: Weights, x: Tensor) -> Tensor:
     dims = [dim for dim in range(x.rank) if dim != 1]
-    return _by_channel(nodes, weights, _standardised(nodes, x, dims, layer.eps))
+    return _by_channel(nodes, weights, _standardise(nodes, x, dims, layer.eps))
 
 
 def _group_norm(nodes: Nodes, layer: Settings, weights: Weights, x: Tensor) -> Tensor:
     members = layer.num_channels // layer.num_groups * math.prod(x.shape[2:])
     parts = nodes.reshape(x, (x.shape[0], layer.num_groups, members))
-    found = nodes.reshape(_standardised(nodes, parts, [-1], layer.eps), x.shape)
+    found = nodes.reshape(_standardise(nodes, parts, [-1], layer.eps), x.shape)
     return _by_channel(nodes, weights, found)
 
 

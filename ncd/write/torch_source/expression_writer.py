@@ -11,7 +11,7 @@ from typing import Any
 from ncd.language import torch_code as ex
 from ncd.language.axes import Axis, Dim
 from ncd.language.torch_code import Group, Lookup, Scattered
-from ncd.write.torch_source.identifiers import UniqueNames, quoted
+from ncd.write.torch_source.identifiers import UniqueNames, quote
 from ncd.write.torch_source.line_breaking import (
     SIGN,
     Code,
@@ -281,7 +281,7 @@ class Writer:
 def _const(writer: Writer, expr: ex.Const) -> Code:
     value = expr.value
     if isinstance(value, str):
-        return Code(quoted(value))
+        return Code(quote(value))
     if isinstance(value, float) and not math.isfinite(value):
         return Code(f'float("{value}")')
     return Code(repr(value), SIGN) if repr(value).startswith("-") else Code(repr(value))
@@ -368,7 +368,7 @@ def _lookup(writer: Writer, expr: ex.Lookup) -> Code:
     return found
 
 
-def _scattered(writer: Writer, expr: ex.Scattered) -> Code:
+def _scatter_code(writer: Writer, expr: ex.Scattered) -> Code:
     index, values = expr.index, expr.values
     ranks = writer.rank(index), writer.rank(values)
     batched = writer.has_batch(index), writer.has_batch(values)
@@ -425,7 +425,7 @@ def _position(writer: Writer, expr: ex.Position) -> Code:
     return made.with_suffix(f"[:{', None' * behind}]") if behind else made
 
 
-def _filled(writer: Writer, expr: ex.Filled) -> Code:
+def _zeros_code(writer: Writer, expr: ex.Filled) -> Code:
     return _new_tensor(writer, expr, None)
 
 
@@ -474,11 +474,11 @@ _WRITERS: Mapping[type[ex.TorchExpr], Callable[[Writer, Any], Code]] = {
     ex.Item: _item,
     ex.Select: _select,
     ex.Lookup: _lookup,
-    ex.Scattered: _scattered,
+    ex.Scattered: _scatter_code,
     ex.Rearrange: _rearrange,
     ex.Contract: _contract,
     ex.Align: _align,
     ex.Position: _position,
-    ex.Filled: _filled,
+    ex.Filled: _zeros_code,
     ex.Cast: _cast,
 }

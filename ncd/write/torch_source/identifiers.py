@@ -111,7 +111,7 @@ class UniqueNames:
 
 def attribute(on: str, name: str) -> str:
     """Returns code that reads an attribute, even if Python would mangle or reject its name."""
-    return f"{on}.{name}" if _safe(name) else f"getattr({on}, {quoted(name)})"
+    return f"{on}.{name}" if _safe(name) else f"getattr({on}, {quote(name)})"
 
 
 def assignment_code(name: str, kind: str = "module") -> tuple[str, str]:
@@ -119,14 +119,14 @@ def assignment_code(name: str, kind: str = "module") -> tuple[str, str]:
     if kind != "buffer" and _safe(name):
         return f"self.{name} = ", ""
     head = {"module": "add_module", "parameter": "register_parameter"}.get(kind, "register_buffer")
-    return f"self.{head}({quoted(name)}, ", ")"
+    return f"self.{head}({quote(name)}, ", ")"
 
 
 def _safe(name: str) -> bool:
     return bool(re.fullmatch(r"(?!__)[A-Za-z_]\w*", name, re.ASCII)) and not iskeyword(name)
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """Returns the text in double quotes, in ASCII."""
     inner = text.encode("unicode_escape").decode("ascii").replace('"', '\\"')
     return f'"{inner}"'

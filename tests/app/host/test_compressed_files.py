@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from starlette.types import Scope
 
-from ncd.app.host.http import compressed, compressed_answer
+from ncd.app.host.http import compress_file, compressed_answer
 from ncd.app.runtime import streamlit_internals
 
 
@@ -23,10 +23,10 @@ def test_scripts_are_a_third_of_their_size_and_the_same() -> None:
     file = max((folder / "static" / "js").glob("*.js"), key=lambda file: file.stat().st_size)
     path = f"/{file.relative_to(folder)}"
     assert compressed_answer(asked(path, accept_encoding="gzip, br"))
-    data = compressed(path)
+    data = compress_file(path)
     assert gzip.decompress(data) == file.read_bytes()
     assert len(data) < file.stat().st_size / 2.5
-    assert compressed(path) is data
+    assert compress_file(path) is data
 
 
 @pytest.mark.parametrize(

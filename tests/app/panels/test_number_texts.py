@@ -39,7 +39,7 @@ def test_a_large_map_is_pooled_and_small_in_bytes() -> None:
     assert found.maps[0, 0] == pytest.approx(grid[:8, :8].mean(), rel=1e-5)
     assert found.caption == "2,048 × 2,048 numbers, shown as means of 8 × 8."
     small = pool(grid, heatmap.SMALL)
-    assert len(heatmap.data_url(small.maps, ColourRange.of(grid, signed=False))) < 16_000
+    assert len(heatmap.data_url(small.maps, ColourRange.from_numbers(grid, signed=False))) < 16_000
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (3, 129), (84, 84)])
@@ -47,7 +47,7 @@ def test_a_picture_has_the_colour_of_each_number(shape: tuple[int, int]) -> None
     """Zero is the first colour and the highest number the last; what is masked is clear."""
     grid = np.random.default_rng(0).random((2, *shape), dtype=np.float32)
     grid[0, 0, 0], grid[1, -1, -1] = 0.0, np.nan
-    ends = ColourRange.of(grid, signed=False)
+    ends = ColourRange.from_numbers(grid, signed=False)
     table = np.frombuffer(heatmap.palette(heatmap.POSITIVE), np.uint8).reshape(256, 3)
     file = BytesIO(b64decode(heatmap.sprite_sheet(grid, ends).partition(",")[2]))
     sheet = np.asarray(Image.open(file).convert("RGBA"))
@@ -88,7 +88,7 @@ def test_what_is_masked_counts_only_where_all_is() -> None:
 def test_a_few_huge_numbers_do_not_set_the_colours(far: int) -> None:
     numbers = np.linspace(-1, 1, 400, dtype=np.float32).reshape(20, 20)
     numbers[0, :far] = -1e6
-    ends = ColourRange.of(numbers, signed=True)
+    ends = ColourRange.from_numbers(numbers, signed=True)
     assert (ends.low, ends.high) == pytest.approx((-1, 1), rel=0.01)
     assert (ends.outliers, ends.largest) == (far, 1e6)
     assert (ends.with_outliers.low, ends.with_outliers.high) == (-1e6, 1e6)
@@ -99,14 +99,14 @@ def test_a_few_huge_numbers_do_not_set_the_colours(far: int) -> None:
     [np.zeros((3, 3)), np.eye(20), np.full((2, 2), np.nan), np.float32([[5]]), np.arange(20.0)],
 )
 def test_other_numbers_set_the_colours_to_the_largest(numbers: heatmap.CellGrid) -> None:
-    ends = ColourRange.of(np.float32(numbers), signed=False)
+    ends = ColourRange.from_numbers(np.float32(numbers), signed=False)
     assert ends.outliers == 0 and ends.high == (ends.largest or 1) and ends == ends.with_outliers
 
 
 def test_the_first_queries_of_a_causal_map_do_not_hide_the_others() -> None:
     rows = np.arange(200, dtype=np.float32)[:, None]
     causal = np.tril(np.ones((200, 200), np.float32)) / (rows + 1)
-    ends = ColourRange.of(causal, signed=False)
+    ends = ColourRange.from_numbers(causal, signed=False)
     assert ends.largest == 1 and ends.outliers and ends.high < 0.2
 
 

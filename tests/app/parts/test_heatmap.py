@@ -108,7 +108,7 @@ def test_a_few_numbers_far_beyond_all_others_do_not_set_the_scale(
     count: int, few: int, times: float
 ) -> None:
     numbers = f32([*[-2] * (count - few), *[2 * times] * few])
-    found = ColourRange.of(numbers, signed=True)
+    found = ColourRange.from_numbers(numbers, signed=True)
     ignored = count == 13 and few <= 3 and times > 5
     assert found.outliers == few * ignored
     assert found.high == pytest.approx(2 if ignored else 2 * times)
@@ -121,17 +121,17 @@ def test_a_few_numbers_far_beyond_all_others_do_not_set_the_scale(
 
 def test_the_scale_of_nothing_goes_to_one() -> None:
     nothing = f32([np.nan, 0])
-    assert ColourRange.of(nothing, signed=False) == ColourRange(0.0, 1.0, 0, 0.0)
-    assert ColourRange.of(nothing, signed=True).low == -1.0
+    assert ColourRange.from_numbers(nothing, signed=False) == ColourRange(0.0, 1.0, 0, 0.0)
+    assert ColourRange.from_numbers(nothing, signed=True).low == -1.0
     assert ColourRange(0.0, 1.0).with_outliers == ColourRange(0.0, 1.0)
 
 
 def test_one_of_two_thousand_numbers_may_be_an_outlier() -> None:
     numbers = np.ones(10_000, np.float32)
     numbers[:5] = 100
-    assert ColourRange.of(numbers, signed=False).outliers == 5
+    assert ColourRange.from_numbers(numbers, signed=False).outliers == 5
     numbers[5] = 100
-    assert ColourRange.of(numbers, signed=False).outliers == 0
+    assert ColourRange.from_numbers(numbers, signed=False).outliers == 0
 
 
 def test_a_photograph_is_scaled_to_its_extremes() -> None:

@@ -64,7 +64,9 @@ def test_a_map_is_sent_with_its_cells_its_sides_and_its_colours() -> None:
     assert data["marks"] == [["chosen", 1, 2], ["row", 0, None]]
     assert data["whole"] is False  # a cell stands for two numbers
     assert (
-        replace(PLAIN, integer_values=True, pooled=PooledMaps(grid(2, 3), (2, 3))).data["whole"]
+        replace(PLAIN, integer_values=True, pooled_maps=PooledMaps(grid(2, 3), (2, 3))).data[
+            "whole"
+        ]
         is True
     )
     assert "pixels" not in data and data["picks"] == ""

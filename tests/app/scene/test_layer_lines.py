@@ -61,7 +61,7 @@ def test_a_layer_gives_a_diagram_or_a_clear_error(
         assert last.startswith(("Read as a line of PyTorch.", own_answer.STOPS))
     except NCDError as error:
         said = own_answer.error_message(error, line(kind))
-        assert said.wrong and len(said.words) < 400
+        assert said.is_wrong and len(said.words) < 400
         words = said.words.removeprefix("line 1, column 1: ")
         clear = ("of torch.nn is not understood here", "of which no shape is given", "this page")
         assert any(one in words for one in clear) or words.startswith(("Module", "Parameter"))

@@ -35,9 +35,9 @@ SIZE = Finding("size", 0, "", "Any batch works.")
 
 def test_a_text_that_runs_says_what_comes_out_and_the_shapes_beside_its_lines() -> None:
     said = own_answer.editor_message(visitor_system(RIGHT))
-    assert (said.sentence, said.wrong) == ("out: 3 × 2 (batch, features)", False)
+    assert (said.sentence, said.is_wrong) == ("out: 3 × 2 (batch, features)", False)
     assert said.words == ("10 parameters · 48 FLOP (24 multiply–adds)\nRead as PyTorch source.")
-    assert said.beside == ((6, "2 of 3×4", "b d"), (7, "3×4", "b d"), (8, "3×2", "b f"))
+    assert said.line_notes == ((6, "2 of 3×4", "b d"), (7, "3×4", "b d"), (8, "3×2", "b f"))
 
 
 @pytest.mark.parametrize(
@@ -55,16 +55,16 @@ def test_other_texts_have_a_sentence_too(text: str, sentence: str) -> None:
 def test_a_failure_shows_the_message_until_its_reason_has_come_with_a_button() -> None:
     found = visitor_system(WRONG)
     plain = own_answer.editor_message(found)
-    assert plain.wrong and plain.raw.startswith("RuntimeError: ") and plain.waiting == ""
+    assert plain.is_wrong and plain.raw.startswith("RuntimeError: ") and plain.waiting == ""
     assert plain.sentence == (
         "line 8: `self.fc(x)` stops. The layer takes 5 numbers and gives 2, but each of its 3 rows "
         "holds 4."
     )
     assert own_answer.editor_message(found, (), complete=False).waiting == own_answer.LOOKING
     assert own_answer.editor_message(found, (FAILURE,), complete=False).waiting == ""
-    assert plain.beside[-1] == (8, "3×4 ✗", "")  # what the call that fails is given
+    assert plain.line_notes[-1] == (8, "3×4 ✗", "")  # what the call that fails is given
     said = own_answer.editor_message(found, (FAILURE, SILENT, SIZE))
-    assert said.sentence == "line 8: fc takes 5 features, and gets 4." and said.wrong
+    assert said.sentence == "line 8: fc takes 5 features, and gets 4." and said.is_wrong
     assert said.remedies == (
         Remedy(
             "line 4: self.fc = nn.Linear(4, 2)",
@@ -81,7 +81,7 @@ def test_a_failure_shows_the_message_until_its_reason_has_come_with_a_button() -
 
 def test_a_failure_that_the_reading_missed_is_an_error_too() -> None:
     said = own_answer.editor_message(visitor_system(RIGHT), (FAILURE,))
-    assert said.wrong and said.faults == (Diagnostic((8, 9), (8, 26), FAILURE.says),)
+    assert said.is_wrong and said.faults == (Diagnostic((8, 9), (8, 26), FAILURE.says),)
 
 
 def test_a_text_that_cannot_be_read_keeps_its_message_where_the_reason_adds_nothing() -> None:

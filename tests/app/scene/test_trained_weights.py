@@ -85,7 +85,7 @@ def test_weights_are_taken_over_when_all_runs_have_ended() -> None:
     assert first.looked == looked
     failed = going(Run(ended=True))
     failed.poll()
-    assert failed.ended and failed.learned_weights is None
+    assert failed.has_ended and failed.learned_weights is None
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_ordinal_numbers() -> None:
         (None, False),
         (Training("lenet", SETTINGS, 0), False),
         (Training("lenet", SETTINGS, 0, Run()), True),  # type: ignore[arg-type]
-        (Training("lenet", SETTINGS, 0, Run(), ended=True), False),  # type: ignore[arg-type]
+        (Training("lenet", SETTINGS, 0, Run(), has_ended=True), False),  # type: ignore[arg-type]
         (Training("lstm", SETTINGS, 0, Run()), False),  # type: ignore[arg-type]
     ],
 )

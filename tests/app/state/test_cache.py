@@ -12,7 +12,7 @@ from cachetools import Cache, LRUCache
 import ncd
 from ncd.app.parts.heatmap import Mosaic
 from ncd.app.state import cache
-from ncd.app.state.cache import LEAF, RUN, SMALL, TERM, cached, get_or_make, size_of
+from ncd.app.state.cache import LEAF, RUN, SMALL, TERM, cached_value, get_or_make, size_of
 from ncd.explain.colour_scale import PooledMaps
 from ncd.language.terms import Term
 
@@ -70,9 +70,9 @@ def test_a_value_is_made_once_and_what_is_too_large_is_not_stored() -> None:
 
 def test_what_is_remembered_belongs_to_its_name_term_and_keys() -> None:
     assert cache.peek("length", TERM_OF_FOUR, 1) is None
-    assert cache.cached("length", TERM_OF_FOUR, 1, make=lambda: 10) == 10
-    assert cache.cached("length", TERM_OF_FOUR, 1, make=lambda: 11) == 10
-    assert cache.cached("length", TERM_OF_FOUR, 2, make=lambda: 12) == 12
+    assert cache.cached_value("length", TERM_OF_FOUR, 1, make=lambda: 10) == 10
+    assert cache.cached_value("length", TERM_OF_FOUR, 1, make=lambda: 11) == 10
+    assert cache.cached_value("length", TERM_OF_FOUR, 2, make=lambda: 12) == 12
     assert cache.peek("length", TERM_OF_FOUR, 1) == 10
     assert cache.peek("width", TERM_OF_FOUR, 1) is None
 
@@ -89,9 +89,9 @@ class Second(Term):
 
 def test_terms_with_equal_fields_are_kept_apart() -> None:
     """``st.cache_data`` mixed these up: it hashes the fields of a dataclass, not its type."""
-    made = [cached("test", term, make=lambda: object()) for term in (First("d"), Second("d"))]
+    made = [cached_value("test", term, make=lambda: object()) for term in (First("d"), Second("d"))]
     assert made[0] is not made[1]
-    assert made[0] is cached("test", First("d"), make=lambda: object())
+    assert made[0] is cached_value("test", First("d"), make=lambda: object())
 
 
 def test_the_cache_is_bounded_by_its_weight() -> None:

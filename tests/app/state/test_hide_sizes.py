@@ -74,8 +74,8 @@ def test_labels_have_no_size_and_the_hidden_array_no_name() -> None:
     assert (after[A].axis, after[X].axis) == ("", "m")
     for id in (X, A):
         old, new = before[id], after[id]
-        assert old.at.x + old.label.width / 2 == new.at.x + new.label.width / 2
-        assert old.at.y == new.at.y
+        assert old.position.x + old.label.width / 2 == new.position.x + new.label.width / 2
+        assert old.position.y == new.position.y
         assert old.label.source.size == new.label.source.size
     assert (
         hidden(HiddenSizes(A), drawn).labels[-1].label.source.text == "?"
@@ -120,7 +120,7 @@ def test_a_scan_does_not_tell_its_last_position() -> None:
 
 
 def _same_centre(before: Text, after: Text) -> None:
-    a, b = (text.at.x + text.label.width / 2 for text in (before, after))
+    a, b = (text.position.x + text.label.width / 2 for text in (before, after))
     assert abs(a - b) < 1e-9
 
 

@@ -14,7 +14,7 @@ rng = np.random.default_rng(0)
 
 
 def shown(grid: heatmap.CellGrid, rows: AxisLabels, columns: AxisLabels) -> None:
-    ends = ColourRange.of(grid, signed=False)
+    ends = ColourRange.from_numbers(grid, signed=False)
     used = map_component.colours(ends)
     pooled = heatmap.pool(grid, heatmap.LARGE)
     focus = Heatmap(
@@ -51,7 +51,7 @@ else:
         "m",
         "An image",
         heatmap.pool(numbers, heatmap.LARGE),
-        ColourRange.of(numbers, signed=False),
+        ColourRange.from_numbers(numbers, signed=False),
         AxisLabels("height", "height"),
         AxisLabels("width", "width"),
         square_cells=cut.alike,

@@ -205,7 +205,7 @@ def test_each_head_has_its_own_picture(page: Page, address: str) -> None:
     visit(page, address, f"{ATTENTION}?input=random arrays")
     pictures, maps = page.locator(".heads .part"), _run_maps()
     expect(pictures).to_have_count(len(maps))
-    ends = heatmap.ColourRange.of(maps, signed=False)
+    ends = heatmap.ColourRange.from_numbers(maps, signed=False)
     colours = np.frombuffer(heatmap.palette(heatmap.POSITIVE), np.uint8).reshape(256, 3).astype(int)
     for picture, own in zip(pictures.all(), maps, strict=True):
         seen = np.asarray(Image.open(BytesIO(picture.screenshot())).convert("RGB")).astype(int)

@@ -60,7 +60,7 @@ def kinds(drawing) -> list[str]:
     for part in layers(drawing):
         if not isinstance(part, Stroke):
             found.append(known[id(part)])
-        elif part.dashed:
+        elif part.is_dashed:
             found.append("dash")
         elif part.has_shadow:
             found.append(f"soft {part.fill}")
@@ -98,11 +98,11 @@ def test_regions_lie_under_wires_and_dots_and_names_over_them() -> None:
 def test_brackets_are_lines_with_round_ends_and_a_region_has_a_shadow() -> None:
     brackets = fence((0, 0, 50, 50), brackets=(run((0, 0), (1, 9)), run((9, 0), (8, 9))))
     strokes = list(layers(picture(fences=(brackets,))))
-    assert [(s.width, s.round, s.closed, s.has_shadow) for s in strokes] == [
+    assert [(s.width, s.round, s.is_closed, s.has_shadow) for s in strokes] == [
         (style.BRACKET, True, False, False)
     ] * 2
     (region,) = layers(picture(fences=(fence((1, 2, 30, 40)),)))
-    assert (region.fill, region.closed, region.has_shadow, region.width) == (
+    assert (region.fill, region.is_closed, region.has_shadow, region.width) == (
         "linear",
         True,
         True,

@@ -32,8 +32,8 @@ def test_every_word_stands_where_the_drawing_has_it() -> None:
     high = drawing.box.height * POINTS
     wanted = [
         (
-            (label.at.x + span.dx - drawing.box.x0) * POINTS,
-            high - (label.at.y + span.dy - drawing.box.y0) * POINTS,
+            (label.position.x + span.dx - drawing.box.x0) * POINTS,
+            high - (label.position.y + span.dy - drawing.box.y0) * POINTS,
         )
         for label in drawing.texts
         for span in label.label.spans
@@ -42,8 +42,8 @@ def test_every_word_stands_where_the_drawing_has_it() -> None:
     assert sorted(found) == [pytest.approx(at, abs=0.011) for at in sorted(wanted)]
     bars = [
         (
-            (label.at.x + bar.x0 - drawing.box.x0) * POINTS,
-            high - (label.at.y + bar.y - bar.thickness / 2 - drawing.box.y0) * POINTS,
+            (label.position.x + bar.x0 - drawing.box.x0) * POINTS,
+            high - (label.position.y + bar.y - bar.thickness / 2 - drawing.box.y0) * POINTS,
             (bar.x1 - bar.x0) * POINTS,
             -bar.thickness * POINTS,
         )

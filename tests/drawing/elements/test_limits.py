@@ -59,8 +59,8 @@ def test_an_arrow_ends_where_its_head_begins() -> None:
     for text in ("μ", "Max"):
         sheet = canvas([0.0], [])
         tip = draw_arrow(sheet, text, 50.0, 7.0)
-        strokes = [i for i in sheet.items if isinstance(i, Outline) and not i.closed]
-        (head,) = (i for i in sheet.items if isinstance(i, Outline) and i.closed)
+        strokes = [i for i in sheet.items if isinstance(i, Outline) and not i.is_closed]
+        (head,) = (i for i in sheet.items if isinstance(i, Outline) and i.is_closed)
         assert max(p.x for curve in head.path for p in curve) == pytest.approx(tip)
         way = style.ARROW_WAY if text == "μ" else style.NUDGE + style.ARROW
         assert tip == 50 + way
@@ -103,7 +103,7 @@ def test_a_separator_is_level_as_far_as_it_can_be(
 @pytest.mark.parametrize(("gap", "reach"), [(200.0, style.DASH_REACH), (40.0, 20.0)])
 def test_a_separator_ends_in_the_op_before_its_middle(gap: float, reach: float) -> None:
     plan: Any = SimpleNamespace(steps=[0], consumers=[{"a": SimpleNamespace(cell="n1")}])
-    at: Any = SimpleNamespace(left=[0.0, 50.0 + gap], right=[50.0])
+    at: Any = SimpleNamespace(left_edges=[0.0, 50.0 + gap], right_edges=[50.0])
     (curve,) = _end(plan, at, 0, ("a", "b"), Point(50.0, 3.0))
     assert (curve.a, curve.d) == (Point(50.0, 3.0), Point(50.0 + reach, 3.0))
     assert _end(plan, at, 1, ("a", "b"), Point(0, 0)) == []

@@ -104,7 +104,7 @@ def test_two_axes_meet_in_nested_caps_with_one_arrow_through_both():
     (j, *_), (k, *_) = met["j"], met["k"]
     assert j.x - k.x == pytest.approx(11)
     (glyph,) = drawing.glyphs
-    stems = [item for item in glyph.items if isinstance(item, Outline) and not item.closed]
+    stems = [item for item in glyph.items if isinstance(item, Outline) and not item.is_closed]
     assert len(stems) == 1
     (stem,) = stems[0].path
     assert stem.a == (k.x, k.y) and stem.d.x > j.x
@@ -114,7 +114,7 @@ def test_two_axes_meet_in_nested_caps_with_one_arrow_through_both():
 
 def test_caps_side_by_side_have_an_arrow_each():
     (glyph,) = drawn(Einsum("a b, b c, c d -> a d")).glyphs
-    stems = [item for item in glyph.items if isinstance(item, Outline) and not item.closed]
+    stems = [item for item in glyph.items if isinstance(item, Outline) and not item.is_closed]
     assert len(stems) == 2
 
 

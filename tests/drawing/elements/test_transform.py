@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import ncd
-from ncd.drawing.elements.primitives import Point, Rectangle, moved
+from ncd.drawing.elements.primitives import Point, Rectangle, move_drawing
 
 DX, DY = 100.0, -7.0
 
@@ -35,4 +35,4 @@ def test_every_coordinate_moves(name: str) -> None:
     """Systems with fences, loops, cell grids, callouts and arrows."""
     entry = ncd.catalogue[name]
     drawing = ncd.draw(entry.build(), **entry.look({}, notes=True))
-    assert _shifted(drawing, moved(drawing, DX, DY)) > 100
+    assert _shifted(drawing, move_drawing(drawing, DX, DY)) > 100

@@ -26,20 +26,22 @@ def test_sound_drawings_have_no_lint(name, request):
 
 def test_lint_sees_two_labels_on_one_place(attention):
     first, second, *rest = attention.labels
-    moved = replace(attention, labels=(first, replace(second, at=first.at), *rest))
+    moved = replace(attention, labels=(first, replace(second, position=first.position), *rest))
     assert any("overlap" in fault and "labels" in fault for fault in lint(moved))
 
 
 def test_lint_sees_a_label_on_a_foreign_wire(attention):
     label = attention.labels[0]
     foreign = next(w for w in attention.wires if w.array != label.array).path[0].a
-    moved = replace(attention, labels=(replace(label, at=Point(foreign.x, foreign.y + 5)),))
+    moved = replace(attention, labels=(replace(label, position=Point(foreign.x, foreign.y + 5)),))
     assert any("lies on a wire" in fault for fault in lint(moved))
 
 
 def test_lint_sees_a_label_on_a_glyph(attention):
     box = next(g for g in attention.glyphs if g.node == "n1").ink[0]
-    moved = replace(attention, labels=(replace(attention.labels[0], at=Point(box.x0, box.y1)),))
+    moved = replace(
+        attention, labels=(replace(attention.labels[0], position=Point(box.x0, box.y1)),)
+    )
     assert any("lies on the glyph of n1" in fault for fault in lint(moved))
 
 

@@ -46,7 +46,7 @@ def heads(canvas: GlyphCanvas) -> dict[int, tuple[float, float]]:
 
 def shapes(canvas: GlyphCanvas, paint: str) -> list[list[tuple[float, float]]]:
     """The corners of each closed shape of a colour."""
-    items = [i for i in canvas.items if isinstance(i, Outline) and i.closed and i.paint == paint]
+    items = [i for i in canvas.items if isinstance(i, Outline) and i.is_closed and i.paint == paint]
     return [[tuple(curve.a) for curve in item.path] for item in items]
 
 
@@ -57,7 +57,7 @@ def boxes(canvas: GlyphCanvas, paint: str) -> list[Rectangle]:
 
 
 def lines(canvas: GlyphCanvas) -> list[tuple[tuple[float, float], tuple[float, float]]]:
-    items = [i for i in canvas.items if isinstance(i, Outline) and not i.closed]
+    items = [i for i in canvas.items if isinstance(i, Outline) and not i.is_closed]
     return [(tuple(item.path[0].a), tuple(item.path[-1].d)) for item in items]
 
 

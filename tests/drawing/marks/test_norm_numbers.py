@@ -103,7 +103,7 @@ def test_a_collapsed_block_is_as_large_as_its_text_and_its_wires(text: str, rows
         assert heads(canvas)[o] == near((right + depth if y < bottom - depth else right, y))
     lines_ = words(canvas)
     first = middle - style.LEADING * (len(labels) - 1) / 2 + style.DESCENT
-    assert [line.at.y for line in lines_] == near(
+    assert [line.position.y for line in lines_] == near(
         [first + style.LEADING * n for n in range(len(labels))]
     )
     assert [centred(line)[0] for line in lines_] == near([x] * len(labels))

@@ -38,7 +38,7 @@ def test_a_letter_stands_in_its_wire_with_a_gap_at_both_sides(text: str) -> None
     canvas, mark = marked("letter", text, (20,), (20,))
     (label,) = words(canvas)
     assert label.label == letter(text)
-    assert label.at == near((MIDDLE - label.label.width / 2, 20 + 0.345 * style.LETTER))
+    assert label.position == near((MIDDLE - label.label.width / 2, 20 + 0.345 * style.LETTER))
     assert tails(canvas) == {0: near((label.box.x0 - style.GAP, 20))}
     assert heads(canvas) == {0: near((label.box.x1 + style.GAP, 20))}
     kind = MARKS["letter"]
@@ -54,7 +54,7 @@ def test_wires_reach_a_letter_within_its_height() -> None:
         max(35 - REACH, label.box.y0 - style.FOOT),
         min(35 + REACH, label.box.y1 + style.FOOT),
     )
-    assert label.at.y == near(35 + 0.345 * style.LETTER)
+    assert label.position.y == near(35 + 0.345 * style.LETTER)
     assert [at[1] for at in tails(canvas).values()] == near([top, bottom])
     assert [at[1] for at in heads(canvas).values()] == near([top, bottom])
     assert not boxes(canvas, "ink")
@@ -94,7 +94,7 @@ def test_a_letter_without_wires_stands_over_those_that_it_works_along(text, fore
     canvas, mark = marked("letter", text, (), (), foreign)
     (label,) = words(canvas)
     below = max(0, letter(text).descent)
-    assert label.at.y == near(top - style.LETTER_LIFT - below + 0.345 * style.LETTER)
+    assert label.position.y == near(top - style.LETTER_LIFT - below + 0.345 * style.LETTER)
     assert MARKS["letter"].headroom(mark) == near(style.HEADROOM_LETTER + below)
 
 
@@ -106,8 +106,8 @@ def test_a_long_name_stands_behind_its_letter(name: str) -> None:
     assert note.label == sans(shown, style.NOTE) and len(shown) <= 32
     more = note.label.width + style.GAP
     assert (label.box.x0 + label.box.x1) / 2 == near(MIDDLE - more / 2)
-    y = label.at.y - 0.345 * style.LETTER
-    assert note.at == near((label.box.x1 + style.GAP, y - style.NOTE_LIFT))
+    y = label.position.y - 0.345 * style.LETTER
+    assert note.position == near((label.box.x1 + style.GAP, y - style.NOTE_LIFT))
     assert heads(canvas)[0] == near((note.box.x1 + style.GAP, max(20, y - REACH)))
     assert heads(canvas)[1][0] == near(label.box.x1 + style.GAP)  # it leaves under the name
     assert MARKS["letter"].width(mark) == near(
@@ -123,7 +123,7 @@ def test_a_wire_under_a_superscript_starts_at_the_foot_of_the_letter() -> None:
     (label,) = words(canvas)
     foot = label.box.x0 + letter("L").width + style.GAP
     assert heads(canvas)[0][0] == near(label.box.x1 + style.GAP)
-    y = label.at.y - 0.345 * style.LETTER
+    y = label.position.y - 0.345 * style.LETTER
     under = label.box.y1 < 26
     assert heads(canvas)[1] == near(
         (foot if under else label.box.x1 + style.GAP, min(26, y + REACH))
@@ -173,7 +173,7 @@ def test_a_factor_stands_over_its_arrow(apex, text: str) -> None:
     )
     assert tip == near((MIDDLE + half, y))
     down = max(0, label.label.descent)
-    assert label.at == near(
+    assert label.position == near(
         (MIDDLE - style.NUDGE - label.label.width / 2, y - style.FACTOR_LIFT - down)
     )
     kind = MARKS["arrow"]
@@ -198,7 +198,7 @@ def test_an_arrow_head_has_its_tip_and_a_notch() -> None:
 def test_a_function_stands_between_two_arrowheads_over_its_wires(rows) -> None:
     canvas, mark = marked("elementwise", "f", *rows)
     (label,), ends = words(canvas), tips(canvas)
-    assert label.at.y == near(60 - style.SIGN_LIFT)
+    assert label.position.y == near(60 - style.SIGN_LIFT)
     middle = centred(label)[1]
     assert ends == [
         near((label.box.x0 - style.NUDGE, middle)),
@@ -214,7 +214,7 @@ def test_a_function_stands_between_two_arrowheads_over_its_wires(rows) -> None:
 def test_the_arrow_of_one_number_runs_through_its_function(apex, start) -> None:
     canvas, _ = marked("elementwise", "f", incoming_cap_apex=apex)
     (label,), (stroke,) = words(canvas), lines(canvas)
-    assert label.at.y == near(start[1] + label.label.ascent / 2)
+    assert label.position.y == near(start[1] + label.label.ascent / 2)
     middle = centred(label)[1]
     assert stroke == (
         near((start[0], middle)),
@@ -226,7 +226,7 @@ def test_a_plus_stands_over_the_dots_of_the_first_wire() -> None:
     for rows, top in (((60, 40), 40), ((), 7)):
         canvas, mark = marked("plus", "+", (), rows)
         (label,) = words(canvas)
-        assert (centred(label)[0], label.at.y) == near(
+        assert (centred(label)[0], label.position.y) == near(
             (X1 - style.DOT_INSET, top - style.PLUS_LIFT)
         )
     kind = MARKS["plus"]
@@ -238,7 +238,7 @@ def test_a_plus_stands_over_the_dots_of_the_first_wire() -> None:
 def test_a_sign_at_the_end_of_wires_stands_in_the_first() -> None:
     canvas, _ = marked("plus", "ε", (20, 60))
     (label,) = words(canvas)
-    assert label.at == near((MIDDLE - label.label.width / 2, 20 + style.DESCENT))
+    assert label.position == near((MIDDLE - label.label.width / 2, 20 + style.DESCENT))
     left = label.box.x0 - style.GAP
     assert tails(canvas) == {0: near((left, 20)), 1: near((left, label.box.y1))}
 
@@ -268,7 +268,7 @@ def test_the_name_of_an_array_stands_at_the_left_of_its_wires(rows) -> None:
     canvas, mark = marked("name", "Q", rows, rows, glyph=Glyph(through=through))
     (label,) = words(canvas)
     middle = sum(rows) / 2 if rows else 7
-    assert label.at == near((X0 + style.NAME_INSET, middle + style.NAME_DROP))
+    assert label.position == near((X0 + style.NAME_INSET, middle + style.NAME_DROP))
     right = label.box.x1 + style.NAME_INSET
     high = rows or (7,)
     assert canvas.ink[1] == near((X0, high[0] - style.NUDGE, right, high[-1] + style.NUDGE))
@@ -281,7 +281,7 @@ def test_a_learned_array_is_set_upright_and_bold() -> None:
     canvas, _ = marked("array", "wte", (), (20, 41))
     (label,) = words(canvas)
     assert label.label == roman("wte", style.ARRAY, 700)
-    assert label.at.y == near(30.5 + 0.25 * style.ARRAY)
+    assert label.position.y == near(30.5 + 0.25 * style.ARRAY)
     italic, _ = marked("italic", "G", (20,), (20,))
     assert words(italic)[0].label == math("G", style.MAP)
     assert isinstance(words(italic)[0].box, Rectangle)

@@ -86,7 +86,7 @@ def test_the_window_axis_ends_in_the_letter_with_the_channels(
     stop = right + label.width + s.WINDOW_WAY
     least = ROW + down * (s.WINDOW_ROW + s.WINDOW_ENTER)
     middle = max(channel, least) if down > 0 else min(channel, least)
-    assert own.at == near((stop + s.GAP, middle + 0.345 * s.LETTER))
+    assert own.position == near((stop + s.GAP, middle + 0.345 * s.LETTER))
     sides = (-s.DOUBLE / 2, s.DOUBLE / 2) if double else (0,)
     row, enters = ROW + down * s.WINDOW_ROW, middle - down * s.WINDOW_ENTER
     assert lines(canvas)[1:] == [(near((right, row + d)), near((stop, enters + d))) for d in sides]
@@ -109,7 +109,7 @@ def test_a_letter_without_channels_stands_where_the_window_axis_enters_level() -
     canvas, _ = marked("trapezoid", "3|2|L", (ROW,), (ROW,))
     (letter,) = [t for t in words(canvas) if t.label == math("L", s.LETTER, bold=True)]
     row = ROW + s.WINDOW_ROW
-    assert letter.at.y == near(row + s.WINDOW_ENTER + 0.345 * s.LETTER)
+    assert letter.position.y == near(row + s.WINDOW_ENTER + 0.345 * s.LETTER)
     assert lines(canvas)[1][0][1] == near(row) and lines(canvas)[1][1][1] == near(row)
 
 
@@ -121,8 +121,8 @@ def test_a_transposed_window_has_a_t_before_its_kernel() -> None:
     (flip,) = [text for text in words(canvas) if text.label == sign]
     (number,) = [text for text in words(canvas) if text.label == kernel]
     middle = ROW + s.WINDOW_LABEL + (kernel.ascent - kernel.descent) / 2
-    assert flip.at == near((right + s.WINDOW_FLIP / 2 + s.GAP / 2 - sign.width / 2, middle))
-    assert number.at == near((right + s.WINDOW_FLIP + s.WINDOW_WAY / 2, middle))
+    assert flip.position == near((right + s.WINDOW_FLIP / 2 + s.GAP / 2 - sign.width / 2, middle))
+    assert number.position == near((right + s.WINDOW_FLIP + s.WINDOW_WAY / 2, middle))
     assert KIND.width(mark) - KIND.width(other) == near(s.WINDOW_FLIP)
     assert not [text for text in words(plain) if text.label == sign]
     assert heads(canvas)[0] == near((right, ROW - s.WINDOW_OUT))  # its places leave over the slope
@@ -142,7 +142,7 @@ def test_the_window_axis_of_a_pooling_ends_in_a_word_and_an_arrow(end: str) -> N
     kernel = math("2", s.WINDOW)
     stop, row = right + kernel.width + s.WINDOW_WAY, ROW + s.WINDOW_ROW
     (word,) = [text for text in words(canvas) if text.label == label]
-    assert word.at == near((stop + s.GAP, row + label.ascent / 2))
+    assert word.position == near((stop + s.GAP, row + label.ascent / 2))
     way = s.ARROW_WAY if len(end) == 1 else s.NUDGE + s.ARROW
     assert tips(canvas) == [near((word.box.x1 + way, row))]
     assert lines(canvas)[1] in [
@@ -195,8 +195,8 @@ def test_a_long_name_widens_a_window() -> None:
     (note,) = [text for text in words(canvas) if text.label.words == "encoder"]
     (letter,) = [text for text in words(canvas) if text.label == math("L", s.LETTER, bold=True)]
     assert KIND.width(mark) - KIND.width(plain) == near(note.label.width + s.GAP)
-    middle = letter.at.y - 0.345 * s.LETTER
-    assert note.at == near((letter.box.x1 + s.GAP, middle - s.NOTE_LIFT))
+    middle = letter.position.y - 0.345 * s.LETTER
+    assert note.position == near((letter.box.x1 + s.GAP, middle - s.NOTE_LIFT))
 
 
 @pytest.mark.parametrize(("out", "behind"), [(40, "note"), (90, "letter"), (200, "letter")])

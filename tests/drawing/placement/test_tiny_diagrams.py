@@ -97,8 +97,8 @@ def test_a_block_is_as_wide_as_its_op_with_a_border_at_both_sides() -> None:
         (right - s.PAD + s.FENCE_EDGE, -high[0] - title, left + s.PAD - s.FENCE_EDGE, high[1])
     )
     (text,) = fence.title
-    assert text.at.x + text.label.width / 2 == near(middle)
-    assert text.at.y == near(fence.box.y0 - s.TITLE_BASE + s.LEADING)
+    assert text.position.x + text.label.width / 2 == near(middle)
+    assert text.position.y == near(fence.box.y0 - s.TITLE_BASE + s.LEADING)
     ends = 0, left + s.PAD + M
     assert [(w.path[0].a.x, w.path[-1].d.x) for w in drawing.wires] == [
         near((ends[0], middle - half)),
@@ -108,8 +108,8 @@ def test_a_block_is_as_wide_as_its_op_with_a_border_at_both_sides() -> None:
         (-s.MARGIN, fence.box.y0 - s.MARGIN, ends[1] + s.MARGIN, high[1] + s.MARGIN)
     )
     for text, x in zip(drawing.labels, (M / 2, left + s.PAD + M / 2), strict=True):
-        assert text.at.x + text.label.width / 2 == near(x)
-        assert text.at.y == near(-s.LABEL_LIFT - max(0, text.label.descent - s.LABEL_ROOM))
+        assert text.position.x + text.label.width / 2 == near(x)
+        assert text.position.y == near(-s.LABEL_LIFT - max(0, text.label.descent - s.LABEL_ROOM))
 
 
 def test_a_block_in_a_block_has_a_border_more_at_both_sides() -> None:
@@ -127,10 +127,12 @@ def test_a_title_is_broken_within_its_block_and_its_longest_word_fits() -> None:
     longest = max(wrap(words, 1.0, s.TITLE), key=lambda line: line.width).width
     assert fence.box.width == near(longest + s.TITLE_WORD - 2 * s.FENCE_EDGE)
     assert all(text.label.width <= fence.box.width - s.TITLE_SIDE for text in fence.title)
-    steps = {round(b.at.y - a.at.y, 6) for a, b in pairwise(fence.title)}
+    steps = {round(b.position.y - a.position.y, 6) for a, b in pairwise(fence.title)}
     assert steps == {s.LEADING} and len(fence.title) == 7
     tall = s.LEADING * 7 + s.TITLE_ROOM[0]
-    assert fence.title[0].at.y == near(-s.TRIANGLE[1] - s.INK - tall - s.TITLE_BASE + s.LEADING)
+    assert fence.title[0].position.y == near(
+        -s.TRIANGLE[1] - s.INK - tall - s.TITLE_BASE + s.LEADING
+    )
 
 
 @pytest.mark.parametrize("ops", [1, 2, 3])
@@ -161,8 +163,8 @@ def test_brackets_stand_around_what_is_repeated_with_their_counts() -> None:
         assert (bracket.b.y, bracket.c.y) == near((top + quarter, bottom - quarter))
         assert bracket.b.x == bracket.c.x
     start, stop = fence.title
-    assert start.at == near((x0, bottom + s.BRACKET_FOOT))
-    assert stop.at == near((x1 - stop.label.width, top - s.BRACKET_HEAD))
+    assert start.position == near((x0, bottom + s.BRACKET_FOOT))
+    assert stop.position == near((x1 - stop.label.width, top - s.BRACKET_HEAD))
 
 
 # --- dots and caps --------------------------------------------------------------------------------
@@ -190,7 +192,7 @@ def test_a_sum_joins_at_a_dot_under_its_sign() -> None:
     (glyph,) = drawing.glyphs
     assert glyph.ink[0] == near(Rectangle.from_center((dot, 0), s.DOT))
     assert (glyph.ink[1].x0 + glyph.ink[1].x1) / 2 == near(dot)
-    assert glyph.items[1].at.y == near(-s.PLUS_LIFT)
+    assert glyph.items[1].position.y == near(-s.PLUS_LIFT)
     lower = drawing.wires[1].path
     assert (lower[0].a, lower[0].d, lower[-1].d) == (near((0, 36)), near((M, 36)), near((dot, 0)))
 

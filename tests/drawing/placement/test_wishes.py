@@ -84,15 +84,15 @@ def test_parts_with_other_labels_are_not_alike() -> None:
     layers = Then(*[Softmax("m:3") >> Softmax("m")] * 3)
     made = plan(ncd.elaborate(layers))
     cuts, labels = [0, 2, 4, 6], names(made, "names", every=True)
-    assert [(r.first, r.last, r.model) for r in repeats(made, labels, cuts)] == [
+    assert [(r.first_state, r.last_state, r.model) for r in repeats(made, labels, cuts)] == [
         (2, 4, 0),
         (4, 6, 0),
     ]
     other = [*labels]
     ((port, label),) = labels[3].items()
     other[3] = {port: ncd.drawing.elements.labels.math("z")}
-    assert [r.first for r in repeats(made, other, cuts)] == [4]
+    assert [r.first_state for r in repeats(made, other, cuts)] == [4]
     other[3] = {}
-    assert [r.first for r in repeats(made, other, cuts)] == [4]
+    assert [r.first_state for r in repeats(made, other, cuts)] == [4]
     other[3] = {port: label, ("v9", 0): label}
-    assert [r.first for r in repeats(made, other, cuts)] == [4]
+    assert [r.first_state for r in repeats(made, other, cuts)] == [4]

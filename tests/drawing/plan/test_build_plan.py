@@ -252,7 +252,7 @@ LONG = Repeat((Linear("b:3 -> b", "V") >> Softmax("b") >> Linear("b -> b", "V"),
 )
 def test_a_block_ends_with_its_own_ops_beside_a_longer_loop(term, columns):
     (frame,) = (frame for frame in plan(ncd.elaborate(term)).frames if frame.title == "T")
-    assert (frame.first, frame.last) == columns
+    assert (frame.first_column, frame.last_column) == columns
 
 
 # --- folded blocks -------------------------------------------------------------------------------

@@ -101,7 +101,7 @@ def test_the_limits_of_an_upload(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_drawing_that_is_to_fit_fills_the_picture() -> None:
     for points in ([(0.1, 0.1), (0.4, 0.25)], [(0.7, 0.2), (0.75, 0.9)]):
-        (moved,) = picture_inputs.centred([points])
+        (moved,) = picture_inputs.centre_strokes([points])
         xs, ys = [x for x, _ in moved], [y for _, y in moved]
         assert (min(xs) + max(xs)) / 2 == pytest.approx(0.5)
         assert (min(ys) + max(ys)) / 2 == pytest.approx(0.5)
@@ -109,10 +109,10 @@ def test_a_drawing_that_is_to_fit_fills_the_picture() -> None:
         assert max(max(xs) - min(xs), max(ys) - min(ys)) == pytest.approx(room)
         slope = (points[1][1] - points[0][1]) / (points[1][0] - points[0][0])
         assert (moved[1][1] - moved[0][1]) / (moved[1][0] - moved[0][0]) == pytest.approx(slope)
-    near = picture_inputs.centred([[(0.3, 0.9), (0.31, 0.9)]])[0]  # no wider than a pen
+    near = picture_inputs.centre_strokes([[(0.3, 0.9), (0.31, 0.9)]])[0]  # no wider than a pen
     assert near[1][0] - near[0][0] == pytest.approx(0.01 * room / picture_inputs.PEN)
-    assert picture_inputs.centred([[(0.3, 0.9)]]) == [[(0.5, 0.5)]]
-    assert picture_inputs.centred([]) == []
+    assert picture_inputs.centre_strokes([[(0.3, 0.9)]]) == [[(0.5, 0.5)]]
+    assert picture_inputs.centre_strokes([]) == []
 
 
 def test_a_line_is_as_thick_as_the_pen() -> None:

@@ -15,7 +15,7 @@ from ncd.app.parts.map_component import AxisLabels, Heatmap
 from ncd.app.runtime.scheduler import run_in_thread
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene, numbers_origin
-from ncd.app.state.cache import cached
+from ncd.app.state.cache import cached_value
 from ncd.app.state.controls import Place, TextControl
 from ncd.circuit.circuit import Cell, Circuit, Fence, attention_axes
 from ncd.explain.colour_scale import CellGrid, ColourRange, PooledMaps
@@ -73,7 +73,7 @@ def show_attention_maps(scene: Scene) -> None:
     cell = next((c for c in cells if c.id == SOFTMAX.value), cells[0])
     found = scene.run_in_pool(lambda: weights(cell, scene.trace.values[cell.outputs[0].id]))
     head = HEAD.among(len(found.maps))
-    used = map_component.colours(ends := ColourRange.of(found.maps[head], signed=False))
+    used = map_component.colours(ends := ColourRange.from_numbers(found.maps[head], signed=False))
     names = places(cells, scene.circuit)
     one = arithmetic.selected_cell(arithmetic.CELL, *found.maps.shape[1:])
     focus = _focus(found, head, used, scene, names[cell.id], one)
@@ -82,7 +82,7 @@ def show_attention_maps(scene: Scene) -> None:
         small, overview = _small_maps(scene, cells, names, f"{cell.id}.{head}")
     else:
         small, overview = _overview(scene, found, head)
-    told = (focus.pooled.caption, small, map_component.outlier_notice(ends, used))
+    told = (focus.pooled_maps.caption, small, map_component.outlier_notice(ends, used))
     map_component.render(
         "attention",
         ATTENTION_MAPS.controls,
@@ -91,7 +91,7 @@ def show_attention_maps(scene: Scene) -> None:
         side=overview,
         map=focus,
         aside=_sentence(found, scene) + "".join(f"<p>{text}</p>" for text in told if text),
-        foot="" if one is None else _arithmetic(scene, cell, found, focus.pooled, head, one),
+        foot="" if one is None else _arithmetic(scene, cell, found, focus.pooled_maps, head, one),
     )
 
 
@@ -218,7 +218,7 @@ def _small_maps(
 ) -> tuple[str, str]:
     """Returns the small pictures of all softmaxes, with a caption."""
     values = scene.trace.values
-    found = cached(
+    found = cached_value(
         "all small maps",
         scene.term,
         *scene.run_key,
@@ -249,7 +249,7 @@ def _overview(scene: Scene, found: Weights, chosen: int) -> tuple[str, str]:
         return "", ""
     run = heatmap.visible_range(count, chosen, MAX_PICTURES)
     key = (*scene.run_key, found.value, run.start)
-    told, sheet = cached("small maps", scene.term, *key, make=lambda: _sheet(found, run))
+    told, sheet = cached_value("small maps", scene.term, *key, make=lambda: _sheet(found, run))
     buttons = [(HEAD.action(i), names[i]) for i in run]
     return told, map_component.sprite_buttons(
         sheet, buttons, HEAD.action(chosen)
@@ -259,7 +259,7 @@ def _overview(scene: Scene, found: Weights, chosen: int) -> tuple[str, str]:
 def _sheet(found: Weights, run: range | None = None) -> tuple[str, str]:
     """Returns all small pictures, or a group of them, as one image, with a sentence."""
     own = found.maps if run is None else found.maps[run.start : run.stop]
-    small, ends = heatmap.pool(own, heatmap.SMALL), ColourRange.of(own, signed=False)
+    small, ends = heatmap.pool(own, heatmap.SMALL), ColourRange.from_numbers(own, signed=False)
     return f"Small pictures: {small.caption}" if small.caption else "", heatmap.sprite_sheet(
         small.maps, ends
     )

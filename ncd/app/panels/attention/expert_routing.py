@@ -116,7 +116,7 @@ def _layers(tables: list[CellGrid], at: int) -> str:
     run = heatmap.visible_range(len(tables), at, MAX_EXPERTS)
     maps = np.stack(tables[run.start : run.stop])
     small = heatmap.pool(maps, heatmap.SMALL).maps
-    sheet = heatmap.sprite_sheet(small, ColourRange.of(maps, signed=False))
+    sheet = heatmap.sprite_sheet(small, ColourRange.from_numbers(maps, signed=False))
     buttons = [(LAYER.action(i), f"router {i + 1}") for i in run]
     return map_component.sprite_buttons(sheet, buttons, LAYER.action(at)) + map_component.pager(
         LAYER.name, run, len(tables)
@@ -129,7 +129,7 @@ def _focus(scene: Scene, choice: RouterChoice, table: CellGrid, at: int) -> Heat
         f"experts {at} {table.shape}",
         "Weights of every expert at every position",
         heatmap.pool(table, heatmap.LARGE),
-        ColourRange.of(table, signed=False).with_outliers,
+        ColourRange.from_numbers(table, signed=False).with_outliers,
         AxisLabels(f"position {markup.axis(t)}", f"position {t.name}", scene.axis_words(t.name)),
         AxisLabels(f"expert {markup.axis(choice.axis)}", f"expert {choice.axis.name}"),
         value_label="weight",

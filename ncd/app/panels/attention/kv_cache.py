@@ -14,7 +14,7 @@ from ncd.app.parts import html_panel, map_component
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state import knobs
-from ncd.app.state.cache import cached
+from ncd.app.state.cache import cached_value
 from ncd.app.state.controls import Range, slider
 from ncd.circuit.circuit import Circuit
 from ncd.circuit.costs import cached_numbers
@@ -62,7 +62,7 @@ def show_kv_cache(scene: Scene) -> None:
     few = max(2, min(MOST, DECODER_LAYERS // scene.settings["n"]))
     settings = {**scene.settings, "t": min(few, scene.settings["t"])}
     key = (scene.entry.name, tuple(settings.items()), scene.seed, scene.device)
-    found = cached(
+    found = cached_value(
         "kv cache",
         scene.term,
         *key,

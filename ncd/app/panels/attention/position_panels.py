@@ -15,7 +15,7 @@ from ncd.app.parts.map_component import AxisLabels, CellFrame, Heatmap
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene, numbers_origin
 from ncd.app.state import knobs
-from ncd.app.state.cache import cached
+from ncd.app.state.cache import cached_value
 from ncd.app.state.controls import Choice, Place, slider
 from ncd.circuit.circuit import Cell
 from ncd.explain.colour_scale import CellGrid, ColourRange
@@ -47,7 +47,7 @@ class PermutationEffect:
 def show_positions(scene: Scene) -> None:
     """Shows the positions as a picture, and the experiment with a permuted sequence."""
     key = scene.run_key
-    found = cached(
+    found = cached_value(
         "permuted",
         scene.term,
         *key,
@@ -92,7 +92,7 @@ def _position_map(scene: Scene) -> Heatmap | None:
         f"positions {scene.settings['kind']} {grid.shape}",
         f"Positions by {across}s",
         heatmap.pool(grid, heatmap.LARGE),
-        ColourRange.of(grid, signed=True),
+        ColourRange.from_numbers(grid, signed=True),
         AxisLabels(f"position {markup.axis(rows)}", "position", scene.axis_words(rows.name)),
         AxisLabels(f"{across} {markup.axis(columns)}", across),
     )
@@ -146,7 +146,7 @@ def show_rotating_pairs(scene: Scene) -> None:
     t, shift = scene.settings["t"], scene.settings[SHIFT]
     i, j = ASKS.among(t), ANSWERS.among(t)
     queries, keys = rotated_queries_and_keys(scene)
-    found = cached(
+    found = cached_value(
         "shifted",
         scene.term,
         *scene.run_key,
@@ -259,7 +259,7 @@ def _rotation_map(scene: Scene, scores: Tensor, i: int, j: int) -> Heatmap:
         f"rotation {grid.shape}",
         "Scores of head 0",
         pooled,
-        ColourRange.of(grid, signed=True),
+        ColourRange.from_numbers(grid, signed=True),
         AxisLabels("query at", "query", words, ASKS),
         AxisLabels("key at", "key", words, ANSWERS),
         value_label="score",
@@ -335,14 +335,16 @@ def _bias_map(grid: CellGrid, distances: list[int], stack: str) -> Heatmap:
         f"distances {stack} {grid.shape}",
         "The bias of each head by distance",
         heatmap.pool(grid, heatmap.LARGE),
-        ColourRange.of(grid, signed=True),
+        ColourRange.from_numbers(grid, signed=True),
         AxisLabels("head", "head"),
-        AxisLabels("distance from the query to the key", "distance", list(map(_signed, distances))),
+        AxisLabels(
+            "distance from the query to the key", "distance", list(map(_signed_distance, distances))
+        ),
         value_label="bias",
     )
 
 
-def _signed(distance: int) -> str:
+def _signed_distance(distance: int) -> str:
     """Returns a distance with its sign; 0 has none."""
     return f"{distance:+}".replace("-", "−") if distance else "0"
 
@@ -351,8 +353,8 @@ def _bias_summary(scene: Scene, distances: list[int], stack: str) -> str:
     past = "no word behind it is seen" if stack == "decoder" else "words behind have buckets too"
     return (
         f"<p>Each head adds a learned number to a score, by the distance of the two words alone "
-        f"({_signed(distances[0])} to {_signed(distances[-1])} here; {past}). Near distances have "
-        "a number each; "
+        f"({_signed_distance(distances[0])} to {_signed_distance(distances[-1])} here; {past}). "
+        "Near distances have a number each; "
         "farther ones share one, in buckets that grow like a logarithm, up to a distance of 128. "
         "All layers of a stack use the same numbers.</p>"
         f'<p class="muted">{numbers_origin(scene)}</p>'

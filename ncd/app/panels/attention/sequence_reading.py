@@ -23,7 +23,7 @@ from ncd.app.runtime import scheduler
 from ncd.app.runtime.scheduler import run_in_thread
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene, numbers_origin
-from ncd.app.state.cache import cached
+from ncd.app.state.cache import cached_value
 from ncd.app.state.controls import Place, Switches, TextControl
 from ncd.explain.colour_scale import CellGrid, ColourRange
 from ncd.run.head_switches import Head, find_attention
@@ -90,7 +90,7 @@ def heads(scene: Scene) -> tuple[Head, ...]:
 def head_look(scene: Scene, read: SymbolInput, off: frozenset[Head]) -> Look:
     """Runs the input sequence with some heads off, and returns the typed part."""
     key = (*scene.run_key, tuple(sorted(off)))
-    scores, maps = cached(
+    scores, maps = cached_value(
         "reading", scene.term, *key, make=lambda: scene.run_in_pool(lambda: _run(scene, off))
     )
     n, tokens = read.length, torch.tensor(read.numbers)
@@ -109,7 +109,10 @@ def _run(scene: Scene, off: frozenset[Head]) -> tuple[Tensor, dict[Head, CellGri
 
 def measure_skill(scene: Scene, off: frozenset[Head]) -> HeadReport:
     """Measures the system's skill on unseen sequences of its task."""
-    own, kept = task(scene.entry.name), partial(cached, "skill", scene.term, *scene.weights_key)
+    own, kept = (
+        task(scene.entry.name),
+        partial(cached_value, "skill", scene.term, *scene.weights_key),
+    )
     affordable = 4 * mistakes.budget(scene) // max(1, scene.cost.flops)
     every = len(heads(scene))
     each = affordable // (every + 2) >= LEAST  # whether there is time to score it without each head

@@ -15,7 +15,7 @@ from ncd.app.parts import heatmap, map_component
 from ncd.app.parts.map_component import AxisLabels, CellFrame, Heatmap
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene, numbers_origin
-from ncd.app.state.cache import CACHE, cached, get_or_make
+from ncd.app.state.cache import CACHE, cached_value, get_or_make
 from ncd.app.state.controls import Place
 from ncd.circuit.costs import cached_numbers, in_bytes
 from ncd.explain.colour_scale import CellGrid, ColourRange
@@ -199,7 +199,7 @@ def show_both_sides(scene: Scene) -> None:
     hidden = _hidden(scene, t, at)
     given = *scene.run_key, hidden.start
     make = partial(scene.run_in_pool, lambda: moves(scene, hidden))
-    found = cached("both sides", scene.term, *given, make=make)
+    found = cached_value("both sides", scene.term, *given, make=make)
     words = scene.axis_words("t")
     said = f" ({markup.text(words[at])})" if at < len(words) else ""
     slider = HIDDEN_POSITION.html(f"hidden: position {at}{said}", t, at)
@@ -257,7 +257,7 @@ def _masking_map(scene: Scene, found: CellGrid, at: int) -> Heatmap:
         f"both sides {found.shape}",
         "How far a hidden position moves with each other word",
         heatmap.pool(found, heatmap.LARGE),
-        ColourRange.of(np.nan_to_num(found), signed=False),
+        ColourRange.from_numbers(np.nan_to_num(found), signed=False),
         AxisLabels("hidden word", "hidden word", words, HIDDEN_POSITION),
         AxisLabels("word that is exchanged", "exchanged word", words),
         value_label="moves by",

@@ -13,7 +13,7 @@ import ncd
 from ncd.app.parts import html_panel
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene, numbers_origin
-from ncd.app.state.cache import cached
+from ncd.app.state.cache import cached_value
 from ncd.drawing.elements.style import role_colour
 from ncd.explain.equation_proof import max_difference
 from ncd.run.seeding import generator
@@ -58,7 +58,7 @@ def show_torch_layer(scene: Scene) -> None:
         )
         return
     key = scene.run_key
-    found = cached(
+    found = cached_value(
         "torch layer",
         scene.term,
         *key,
@@ -275,7 +275,7 @@ class Orders:
 def show_merged_heads(scene: Scene) -> None:
     """Shows the features of both orders as cells, the two runs, and the exercise line by line."""
     key = scene.run_key
-    found = cached(
+    found = cached_value(
         "orders", scene.term, *key, make=lambda: scene.run_in_pool(lambda: orders(scene))
     )
     h, k = scene.settings["h"], scene.settings["k"]

@@ -19,7 +19,7 @@ from ncd.app.scene.scene import (
     with_tooltip,
 )
 from ncd.app.state import selection
-from ncd.app.state.cache import cached
+from ncd.app.state.cache import cached_value
 from ncd.app.state.controls import Place
 from ncd.run.seeding import generator
 from ncd.site import markup
@@ -161,7 +161,7 @@ class Masks(NamedTuple):
 def show_segmentation(scene: Scene) -> None:
     """Shows one picture with its predicted and its right mask, and the others as buttons."""
     key = scene.run_key
-    masks = cached(
+    masks = cached_value(
         "masks", scene.term, *key, make=lambda: scene.run_in_pool(lambda: measure(scene))
     )
     html_panel.render(_html(scene, masks), "mask", SEGMENTATION.controls, _pick)

@@ -20,7 +20,7 @@ from ncd.app.parts.html_panel import read_static, sent_value
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene, numbers_origin
 from ncd.app.state import knobs
-from ncd.app.state.cache import cached
+from ncd.app.state.cache import cached_value
 from ncd.app.state.controls import GridPlace, Place, pick, slider
 from ncd.circuit.circuit import Cell
 from ncd.explain.colour_scale import CellGrid, ColourRange
@@ -227,7 +227,7 @@ def show_convolution_window(scene: Scene) -> None:
         html_panel.render(f"<p>{said}</p><p>{_cost(scene)}</p>", KEY)
         return
     key = (*scene.run_key, map, depth, scene.dark)
-    found = cached("window", scene.term, *key, make=lambda: window_planes(scene, map, depth))
+    found = cached_value("window", scene.term, *key, make=lambda: window_planes(scene, map, depth))
     learns = bool(scene.cost.parameters)
     at = _place(found, learns)
     grey = bool(scene.inputs_spec.pictures) and not learns
@@ -323,7 +323,9 @@ def _plane_address(plane: CellGrid, pictured: bool) -> str:
 
 def _address(numbers: CellGrid) -> str:
     """Returns numbers as a picture in two hues, white (or dark) where they are 0."""
-    return heatmap.data_url(numbers, ColourRange.of(numbers, signed=True), heatmap.scale(True))
+    return heatmap.data_url(
+        numbers, ColourRange.from_numbers(numbers, signed=True), heatmap.scale(True)
+    )
 
 
 def _maps(scene: Scene, map: int, depth: int, grey: bool) -> str:

@@ -14,7 +14,7 @@ from ncd.app.parts import heatmap, html_panel, map_component
 from ncd.app.parts.map_component import AxisLabels, CellFrame, Heatmap
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import UNTRAINED_REASON, Scene, numbers_origin, with_tooltip
-from ncd.app.state.cache import cached
+from ncd.app.state.cache import cached_value
 from ncd.app.state.controls import Choice, Place
 from ncd.explain.colour_scale import ColourRange
 from ncd.run.seeding import generator
@@ -51,7 +51,7 @@ class DenoisingPath:
 
 def show_noise_steps(scene: Scene) -> None:
     """Shows the pictures after some steps, and one of them with its noise."""
-    found = cached(
+    found = cached_value(
         "noise steps",
         scene.term,
         *scene.run_key,
@@ -186,7 +186,7 @@ PART = Choice("modulated_part", NAMES, "0")
 
 def show_step_modulation(scene: Scene) -> None:
     """Shows a shift, scale or gate of a layer as a map of steps and features."""
-    every = cached(
+    every = cached_value(
         "modulation",
         scene.term,
         *scene.run_key,
@@ -237,7 +237,7 @@ def _map(numbers: Tensor, steps: list[int], at: int, part: int) -> Heatmap:
         f"modulation {cells.shape}",
         f"The {NAMES[str(part)]} at each step",
         heatmap.pool(cells, heatmap.LARGE),
-        ColourRange.of(cells, signed=True),
+        ColourRange.from_numbers(cells, signed=True),
         AxisLabels("step, from a picture to noise", "step", [f"{n:,}" for n in steps], STEP),
         AxisLabels("feature", "feature"),
         value_label=PARTS[part],

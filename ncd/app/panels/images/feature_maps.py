@@ -15,7 +15,7 @@ from ncd.app.runtime.scheduler import run_in_thread
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene, numbers_origin
 from ncd.app.state import selection
-from ncd.app.state.cache import cached
+from ncd.app.state.cache import cached_value
 from ncd.circuit.circuit import Value
 from ncd.drawing.pipeline import draw
 from ncd.explain.colour_scale import CellGrid, ColourRange
@@ -115,7 +115,7 @@ def _images(batch: Dimension | None, at: Mapping[str, int]) -> str:
 def _figure(scene: Scene, stack: Stack, at: Mapping[str, int], largest: int) -> str:
     id, array = stack.value.id, stack.value.array
     key = (*scene.run_key, id, tuple(at.items()), largest, scene.dark)
-    made = cached(
+    made = cached_value(
         "features",
         scene.term,
         *key,
@@ -152,8 +152,8 @@ def _sheet(
     side = max(SMALLEST, LARGEST * stack.side / largest)
     across, down = int(WIDE // side), int(HIGH // side)
     cells = heatmap.pool(every[: across * down], FINEST).maps
-    ends = ColourRange.of(cells, signed=bool(np.nanmin(every) < 0))
-    sheet = tiled(cells, across)
+    ends = ColourRange.from_numbers(cells, signed=bool(np.nanmin(every) < 0))
+    sheet = tile_maps(cells, across)
     told = markup.plural(len(every), "channel")
     if len(cells) < len(every):
         told = f"{len(cells)} of {told}"
@@ -161,10 +161,10 @@ def _sheet(
     return heatmap.data_url(sheet, ends, stops), side * sheet.shape[1] / cells.shape[-1], told
 
 
-def tiled(maps: CellGrid, across: int) -> CellGrid:
+def tile_maps(maps: CellGrid, across: int) -> CellGrid:
     """Returns maps in rows, with a transparent line between them.
 
-    >>> tiled(np.ones((3, 1, 1), np.float32), 2).tolist()
+    >>> tile_maps(np.ones((3, 1, 1), np.float32), 2).tolist()
     [[1.0, nan, 1.0], [nan, nan, nan], [1.0, nan, nan]]
     """
     count, high, wide = maps.shape

@@ -12,7 +12,7 @@ from ncd.app.panels.learning.mistakes import COLOURS
 from ncd.app.parts import heatmap, html_panel
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene, numbers_origin
-from ncd.app.state.cache import cached
+from ncd.app.state.cache import cached_value
 from ncd.app.state.controls import Place
 from ncd.explain.colour_scale import CellGrid, ColourRange
 from ncd.run.seeding import generator
@@ -41,17 +41,17 @@ class Plane:
 
 def show_latent_plane(scene: Scene) -> None:
     """Shows the plane with a point in it, the picture of that point, and the page's own picture."""
-    found = cached(
+    found = cached_value(
         "plane", scene.term, *scene.run_key, make=lambda: scene.run_in_pool(lambda: plane(scene))
     )
     own = _picture_point(scene)
     at = tuple(_slider_coordinate(key, value) for key, value in ((ACROSS, own[0]), (UP, own[1])))
-    picture = cached(
+    picture = cached_value(
         "decoded",
         scene.term,
         *scene.run_key,
         at,
-        make=lambda: scene.run_in_pool(lambda: decoded(scene, torch.tensor([at]))[0]),
+        make=lambda: scene.run_in_pool(lambda: decode_points(scene, torch.tensor([at]))[0]),
     )
     two = scene.settings["k"] > 1
     sliders = ACROSS.html(f"across {_coordinate(at[0])}", STEPS, _step(at[0]))
@@ -94,7 +94,7 @@ def _picture_point(scene: Scene) -> tuple[float, float]:
 
 
 @torch.no_grad()
-def decoded(scene: Scene, points: Tensor) -> CellGrid:
+def decode_points(scene: Scene, points: Tensor) -> CellGrid:
     """Returns the pictures (n, x, y) of points (n, 2), whose other numbers are 0.
 
     The decoder is reached by a picture of no matter and noise that takes its point to the one asked
@@ -113,7 +113,7 @@ def plane(scene: Scene) -> Plane:
     """Returns the pictures of evenly spaced points, and the points of unseen digits."""
     line = torch.linspace(-REACH, REACH, CELLS)
     points = torch.stack(torch.meshgrid(-line, line, indexing="ij"), -1).flip(-1).reshape(-1, 2)
-    pictures = decoded(scene, points).reshape(CELLS, CELLS, *scene.inputs[0].shape)
+    pictures = decode_points(scene, points).reshape(CELLS, CELLS, *scene.inputs[0].shape)
     own = labelled_digits({**scene.settings, "k": 10}, generator(scene.seed, NAME))
     given = own.unseen[:DOTS].to(scene.device)
     with torch.no_grad():

@@ -72,7 +72,7 @@ def _gallery(kernels: Tensor, at: int) -> str:
     run = heatmap.visible_range(len(kernels), at, KERNELS)
     maps = parts.grid(kernels[run.start : run.stop])
     sheet = heatmap.sprite_sheet(
-        maps, ColourRange.of(maps, signed=True), heatmap.scale(signed=True)
+        maps, ColourRange.from_numbers(maps, signed=True), heatmap.scale(signed=True)
     )
     names = [(CHANNEL.action(i), str(i)) for i in run]
     buttons = map_component.sprite_buttons(sheet, names, CHANNEL.action(at))

@@ -25,7 +25,9 @@ def map_picture(numbers: Tensor, alt: str, side: int, signed: bool = True) -> st
     """Returns a map (rows, columns) as an image of a side in pixels."""
     cells = heatmap.pool(grid(numbers), heatmap.LARGE).maps
     stops = heatmap.scale(signed)
-    return image(heatmap.data_url(cells, ColourRange.of(cells, signed=signed), stops), alt, side)
+    return image(
+        heatmap.data_url(cells, ColourRange.from_numbers(cells, signed=signed), stops), alt, side
+    )
 
 
 def photograph(picture: Tensor, alt: str, side: int) -> str:

@@ -13,7 +13,7 @@ from ncd.app.parts import heatmap
 from ncd.app.parts.html_panel import read_static, sent_value
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene, numbers_origin
-from ncd.app.state.cache import cached
+from ncd.app.state.cache import cached_value
 from ncd.app.state.controls import GridPlace, pick
 from ncd.explain.colour_scale import CellGrid, ColourRange
 from ncd.site import markup
@@ -80,7 +80,7 @@ def show_receptive_field(scene: Scene) -> None:
     side = made.shape[-1]
     at = AT.among(side, side) or (side // 2, side // 2)  # the middle one at first
     key = (*scene.run_key, at)
-    found = cached(
+    found = cached_value(
         "seen", scene.term, *key, make=lambda: scene.run_in_pool(lambda: seen_field(scene, at))
     )
     jump = int(np.prod([layer.stride for layer in stack]))
@@ -95,7 +95,7 @@ def show_receptive_field(scene: Scene) -> None:
         "taken": _input_address(scene),
         "heat": _heat_address(found.gradient),
         "made": heatmap.data_url(
-            numbers, ColourRange.of(numbers, signed=True), heatmap.scale(True)
+            numbers, ColourRange.from_numbers(numbers, signed=True), heatmap.scale(True)
         ),
         "layers": _layers(stack, scene.settings["x"], at[1]) + _table(stack),
         "foot": f"{_compared(found, stack)} <span class='muted'>{numbers_origin(scene)}</span>",
@@ -115,7 +115,9 @@ def _input_address(scene: Scene) -> str:
     picture = scene.inputs[0].detach().float().cpu().numpy()[0]
     if scene.inputs_spec.pictures:
         return heatmap.data_url(picture, ColourRange(0, 1), GREY)
-    return heatmap.data_url(picture, ColourRange.of(picture, signed=True), heatmap.scale(True))
+    return heatmap.data_url(
+        picture, ColourRange.from_numbers(picture, signed=True), heatmap.scale(True)
+    )
 
 
 def _heat_address(gradient: CellGrid) -> str:

@@ -13,7 +13,7 @@ from ncd.app.parts import heatmap, map_component
 from ncd.app.parts.map_component import AxisLabels, Heatmap
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene, numbers_origin
-from ncd.app.state.cache import cached
+from ncd.app.state.cache import cached_value
 from ncd.app.state.controls import Choice, Place
 from ncd.explain.colour_scale import CellGrid, ColourRange
 from ncd.site import markup
@@ -37,7 +37,7 @@ def show_gates(scene: Scene) -> None:
     """Shows every gate and state as a small map along the sequence, and the chosen one large."""
     names = WATCHED_ARRAYS[scene.entry.name]
     make = partial(scene.run_in_pool, partial(gate_values, scene))
-    maps = cached("gates", scene.term, *scene.run_key, make=make)
+    maps = cached_value("gates", scene.term, *scene.run_key, make=make)
     at = GATE.among(len(names))
     pictures = [(GATE.action(i), name, _picture(maps[i])) for i, name in enumerate(names)]
     map_component.render(
@@ -68,7 +68,7 @@ def gate_values(scene: Scene) -> list[CellGrid]:
 def _ends(map: CellGrid) -> ColourRange:
     """Returns the range of the colours of a map: signed for a state, from 0 to 1 for a gate."""
     return (
-        ColourRange.of(map, signed=True).with_outliers
+        ColourRange.from_numbers(map, signed=True).with_outliers
         if map.min() < 0
         else ColourRange(0.0, 1.0, 0, 1.0)
     )
@@ -138,7 +138,7 @@ def _map(scene: Scene, numbers: Tensor, chosen: str) -> Heatmap:
         f"gate {grid.shape}",
         PARTS[chosen],
         heatmap.pool(grid, heatmap.LARGE),
-        ColourRange.of(grid, signed=True),
+        ColourRange.from_numbers(grid, signed=True),
         AxisLabels("token", "token", scene.axis_words("t")),
         AxisLabels("hidden feature", "hidden feature"),
         value_label=PARTS[chosen],

@@ -14,7 +14,7 @@ from ncd.app.parts.map_component import AxisLabels, Heatmap
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene, numbers_origin
 from ncd.app.state import knobs
-from ncd.app.state.cache import cached
+from ncd.app.state.cache import cached_value
 from ncd.app.state.controls import Choice, slider
 from ncd.explain.colour_scale import ColourRange
 from ncd.explain.equation_proof import max_difference
@@ -41,7 +41,7 @@ class LowRankMerge:
 
 def show_merged_weights(scene: Scene) -> None:
     """Shows the matrices, that merging changes nothing, and the number of trained parameters."""
-    found = cached(
+    found = cached_value(
         "merged",
         scene.term,
         *scene.run_key,
@@ -103,7 +103,7 @@ def _map(matrix: Tensor, chosen: str) -> Heatmap:
         f"merged {grid.shape}",
         MATRICES[chosen],
         heatmap.pool(grid, heatmap.LARGE),
-        ColourRange.of(grid, signed=True),
+        ColourRange.from_numbers(grid, signed=True),
         AxisLabels("feature out", "feature out"),
         AxisLabels("feature in", "feature in"),
         value_label="weight",

@@ -13,7 +13,7 @@ from ncd.app.parts import heatmap, map_component
 from ncd.app.parts.map_component import AxisLabels, CellFrame, Heatmap
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene, numbers_origin
-from ncd.app.state.cache import cached
+from ncd.app.state.cache import cached_value
 from ncd.app.state.controls import Place
 from ncd.explain.colour_scale import ColourRange
 from ncd.site import markup
@@ -37,7 +37,7 @@ class Guesses:
 
 def show_next_word(scene: Scene) -> None:
     """Shows the best next words after a position, and what each layer would have guessed."""
-    found = cached(
+    found = cached_value(
         "next word",
         scene.term,
         *scene.run_key,
@@ -85,7 +85,7 @@ def _map(scene: Scene, found: Guesses, at: int) -> Heatmap:
         f"next word {grid.shape}",
         "The probability that each layer gives to the model's guess",
         heatmap.pool(grid, heatmap.LARGE),
-        ColourRange.of(grid, signed=False),
+        ColourRange.from_numbers(grid, signed=False),
         AxisLabels("after layer", "layer", names),
         AxisLabels("position", "position", scene.axis_words("t"), POSITION),
         value_label="probability",

@@ -15,7 +15,7 @@ from ncd.app.parts import heatmap, map_component
 from ncd.app.parts.map_component import AxisLabels, Heatmap
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene, numbers_origin
-from ncd.app.state.cache import cached
+from ncd.app.state.cache import cached_value
 from ncd.app.state.controls import Choice, Place
 from ncd.circuit.circuit import Cell
 from ncd.explain.colour_scale import ColourRange
@@ -61,7 +61,7 @@ def state_pictures(build: Callable[..., Term]) -> Panel:
 
 def show_states(build: Callable[..., Term], scene: Scene) -> None:
     """Shows the state after the chosen token, and what it recalls for each key so far."""
-    found = cached(
+    found = cached_value(
         "states",
         scene.term,
         *scene.run_key,
@@ -120,7 +120,7 @@ def gallery(pictures: Tensor, at: int) -> str:
     maps = pictures[run.start : run.stop].numpy()
     small = heatmap.pool(maps, heatmap.SMALL).maps
     sheet = heatmap.sprite_sheet(
-        small, ColourRange.of(maps, signed=True), heatmap.scale(signed=True)
+        small, ColourRange.from_numbers(maps, signed=True), heatmap.scale(signed=True)
     )
     names = [(TOKEN.action(i), str(i)) for i in run]
     return map_component.sprite_buttons(sheet, names, TOKEN.action(at)) + map_component.pager(
@@ -137,7 +137,7 @@ def focus(
         f"state {grid.shape}",
         "The change by a token" if change else "The state after a token",
         heatmap.pool(grid, heatmap.LARGE),
-        ColourRange.of(pictures.numpy(), signed=True),
+        ColourRange.from_numbers(pictures.numpy(), signed=True),
         rows,
         columns,
         value_label="change" if change else "state",
@@ -192,7 +192,7 @@ class Recurrence:
 
 def show_selective_states(scene: Scene) -> None:
     """Shows the state of a layer behind the chosen token, and what it still holds of each."""
-    layers = cached(
+    layers = cached_value(
         "selective states",
         scene.term,
         *scene.run_key,

@@ -21,7 +21,7 @@ from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import UNTRAINED_REASON, Scene, with_tooltip
 from ncd.app.scene.session_weights import POLL_SECONDS, Training
 from ncd.app.state import knobs
-from ncd.app.state.cache import cached
+from ncd.app.state.cache import cached_value
 from ncd.app.state.controls import Choice, TextControl
 from ncd.jobs.job_pool import QUIET
 from ncd.jobs.training_runs import TrainingRun, prepare
@@ -81,7 +81,7 @@ def show_geometry(scene: Scene) -> None:
     now = session_weights.training(scene.entry, scene.settings, scene.seed)
     going = now is not None and now.is_running
     chosen = _chosen_points()
-    found = cached(
+    found = cached_value(
         "geometry",
         scene.term,
         *scene.weights_key,

@@ -15,7 +15,7 @@ from ncd.app.parts import map_component
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene, numbers_origin
 from ncd.app.state import selection
-from ncd.app.state.cache import cached
+from ncd.app.state.cache import cached_value
 from ncd.app.state.controls import Place, Range
 from ncd.explain.equation_proof import max_difference
 from ncd.run.seeding import generator
@@ -56,7 +56,7 @@ def show_norm_statistics(scene: Scene) -> None:
     """Shows the statistics of every channel, a chart of the running mean, and three experiments."""
     gamma, beta = (control.number / 10 for control in (GAMMA, BETA))
     key = (*scene.run_key, gamma, beta)
-    found = cached(
+    found = cached_value(
         "batch statistics",
         scene.term,
         *key,
@@ -264,7 +264,7 @@ def show_norm_by_hand(scene: Scene) -> None:
     size = scene.settings["t"]
     at = POSITION.among(size)
     key = (*scene.run_key, at)
-    found = cached(
+    found = cached_value(
         "norms", scene.term, *key, make=lambda: scene.run_in_pool(lambda: norms(scene, at))
     )
     slider = POSITION.html(f"position t = {at}", size, at)

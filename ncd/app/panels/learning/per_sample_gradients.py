@@ -13,7 +13,7 @@ from ncd.app.panels.learning.two_codes import refuse
 from ncd.app.parts import html_panel
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene, with_tooltip
-from ncd.app.state.cache import cached
+from ncd.app.state.cache import cached_value
 from ncd.errors import LimitError, NCDError
 from ncd.explain.equation_proof import max_difference
 from ncd.run.limits import Limits
@@ -47,7 +47,7 @@ class Samples:
 def show_per_sample_gradients(scene: Scene) -> None:
     """Shows a row for each example, and the sum of the gradients."""
     try:
-        found = cached(
+        found = cached_value(
             "per sample",
             scene.term,
             *scene.weights_key,

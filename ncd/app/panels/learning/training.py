@@ -23,7 +23,7 @@ from ncd.app.scene.session_weights import (
     waiting_message,
 )
 from ncd.app.state import knobs
-from ncd.app.state.cache import cached
+from ncd.app.state.cache import cached_value
 from ncd.errors import NCDError
 from ncd.jobs.training_runs import TrainingRun, prepare
 from ncd.site import markup
@@ -51,7 +51,7 @@ def show_training(scene: Scene) -> None:
     """Shows buttons, curves and mistakes; or why this system cannot be trained at these sizes."""
     own = task(scene.entry.name)
     try:
-        found = cached(
+        found = cached_value(
             "mistakes",
             scene.term,
             *scene.weights_key,
@@ -82,7 +82,7 @@ def _refuse(error: NCDError) -> None:
     st.text(str(error))
     if error.axis and error.nearest is not None:
         way = {error.axis: error.nearest}
-        said = f"{knobs.subscripted(error.axis)} = {error.nearest}"
+        said = f"{knobs.subscript_name(error.axis)} = {error.nearest}"
         st.button(said, key="fit training", on_click=partial(knobs.set_values, way))
 
 

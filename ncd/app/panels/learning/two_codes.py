@@ -24,7 +24,7 @@ from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.scene.session_weights import POLL_SECONDS, Training
 from ncd.app.state import knobs
-from ncd.app.state.cache import cached
+from ncd.app.state.cache import cached_value
 from ncd.app.state.controls import Choice
 from ncd.circuit.elaborate import elaborate
 from ncd.errors import NCDError
@@ -73,7 +73,7 @@ ProgressReports = Sequence[TrainingProgress]
 class Examples:
     """The numbers of training and test examples, their description, and a baseline error."""
 
-    seen: int
+    pixel_count: int
     unseen: int
     source: str
     mean: float
@@ -83,7 +83,7 @@ def show_module_vs_function(scene: Scene) -> None:
     """Shows buttons, both runs and their curves; or why these sizes cannot be trained."""
     settings = owned_settings(scene.settings)
     try:
-        given = cached(
+        given = cached_value(
             "examples",
             scene.term,
             scene.seed,
@@ -127,7 +127,7 @@ def refuse(error: NCDError) -> None:
     """Shows why these sizes cannot be trained, and a button that sets sizes that can."""
     st.text(str(error))
     if error.axis and error.nearest is not None:
-        said = f"{knobs.subscripted(error.axis)} = {error.nearest}"
+        said = f"{knobs.subscript_name(error.axis)} = {error.nearest}"
         way = {error.axis: error.nearest}
         st.button(said, key="fit training", on_click=partial(knobs.set_values, way))
 
@@ -192,7 +192,7 @@ def _show_progress(now: Training | None, given: Examples) -> None:
         _bar(way, own, steps, why or _epoch_text(own))
         for way, own, why in zip(ways, told, without or ("not trained yet",) * 2, strict=True)
     )
-    over = now is not None and now.ended
+    over = now is not None and now.has_ended
     html_panel.render(f"{STYLE}{bars}{_loss_comparison(told, over)}{_data(given)}", "runs")
 
 
@@ -256,7 +256,7 @@ def _loss_comparison(told: Sequence[ProgressReports], over: bool) -> str:
 def _data(given: Examples) -> str:
     return (
         f'<p class="muted">Learned from: {markup.text(given.source)}. An epoch is one '
-        f"step on all {given.seen:,} examples, as in the notebook, at a rate of {RATE}; "
+        f"step on all {given.pixel_count:,} examples, as in the notebook, at a rate of {RATE}; "
         f"{given.unseen:,} are kept apart. On those, always answering the mean has an error of "
         f"{markup.digits(given.mean)}.</p>"
     )
@@ -281,7 +281,7 @@ class CodeDifferences:
 def show_training_code(scene: Scene) -> None:
     """Shows both codes in two columns, and the differences of their results."""
     module, function = module_and_function(scene)
-    found = cached(
+    found = cached_value(
         "two codes",
         module,
         scene.seed,

@@ -28,7 +28,7 @@ from ncd.app.scene.own_entry import reading
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state import knobs
-from ncd.app.state.cache import cached
+from ncd.app.state.cache import cached_value
 from ncd.app.state.controls import Choice, TextControl
 from ncd.app.state.link_text import compress_text
 from ncd.errors import NCDError
@@ -357,7 +357,7 @@ def _marked_line(text: str, error: CallError) -> str:
 def _line_html(scene: Scene, text: str, sizes: dict[str, int]) -> str:
     """Returns the pictures, and the question or the result; raises CallError."""
     found = checked_line(text, sizes)
-    made = cached(
+    made = cached_value(
         "einops",
         scene.term,
         text,

@@ -23,7 +23,7 @@ from ncd.systems.tensors.einops_patterns import (
     shapes,
     term,
 )
-from ncd.words import listed
+from ncd.words import list_words
 
 MAX_NUMBERS = 2_000_000  # largest array, in numbers
 AXES = 12  # most words on one side of a pattern
@@ -145,7 +145,7 @@ def explain_error(message: str, call: EinopsCall, shape: Shape) -> Explanation:
     for pattern, fact, cure in NAMING:
         if found := re.search(pattern, message, re.S):
             names = sorted(_names(found))
-            words = {"all": listed(names), "first": names[0], "last": names[-1]}
+            words = {"all": list_words(names), "first": names[0], "last": names[-1]}
             return fact.format(**words), names, cure.format(**words)
     for pattern, tell in RULES:
         if found := re.search(pattern, message, re.S):
@@ -164,9 +164,9 @@ def _one_sided(found: re.Match[str], call: EinopsCall, shape: Shape) -> Explanat
     left = WORD.findall(call.pattern.split("->")[0])
     lost = [name for name in names if name in left]
     stand = "stand" if len(names) > 1 else "stands"
-    fact = f"rearrange keeps every axis, but {listed(names)} {stand} on one side only"
+    fact = f"rearrange keeps every axis, but {list_words(names)} {stand} on one side only"
     if lost:
-        return fact, names, f"{listed(lost)} on the right too, or reduce, which sums axes up"
+        return fact, names, f"{list_words(lost)} on the right too, or reduce, which sums axes up"
     return fact, names, f"repeat, which makes new axes, with {names[0]}=2"
 
 

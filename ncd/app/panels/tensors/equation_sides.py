@@ -21,7 +21,7 @@ from ncd.app.runtime.scheduler import run_in_thread
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene, numbers_origin, with_tooltip
 from ncd.app.state import knobs
-from ncd.app.state.cache import cached
+from ncd.app.state.cache import cached_value
 from ncd.app.state.controls import Choice
 from ncd.circuit.circuit import Cell, Circuit
 from ncd.circuit.costs import Cost, cost_of
@@ -75,7 +75,7 @@ def show_equation_sides(scene: Scene) -> None:
     if not isinstance(scene.term, Equation):
         html_panel.render("<p>Nothing is compared here: this is no equation.</p>", "no sides")
         return
-    found = cached(
+    found = cached_value(
         "sides",
         scene.term,
         *scene.run_key,
@@ -198,7 +198,7 @@ def _selected_side(count: int) -> str:
 
 def _pictures(grids: list[CellGrid], chosen: str) -> str:
     """Returns every side, and the difference of the last from the first, in one colour scale."""
-    ends = ColourRange.of(grids[0], signed=True).with_outliers
+    ends = ColourRange.from_numbers(grids[0], signed=True).with_outliers
     named = {str(n) if n > 1 else "": (f"side {n}", grid) for n, grid in enumerate(grids, 1)}
     named[DIFFERENCE] = ("difference", grids[-1] - grids[0])
     stops = heatmap.scale(signed=True)
@@ -223,7 +223,7 @@ def _focus(grids: list[CellGrid], chosen: str, cut: ArraySlice, scene: Scene) ->
         f"{cut.picture} {grid.shape}",
         label,
         heatmap.pool(grid, heatmap.LARGE),
-        ColourRange.of(grid, signed=True).with_outliers,
+        ColourRange.from_numbers(grid, signed=True).with_outliers,
         _side(cut.rows, scene),
         _side(cut.columns, scene),
         square_cells=cut.alike,
@@ -246,7 +246,7 @@ def show_index_pairs(scene: Scene) -> None:
     """Shows the table of all pairs; each number is marked if all sides agree on it."""
     settings = scene.settings
     first = scene.entry.build(**{**settings, "i": 0, "j": 0})  # the same for all pairs
-    agree = cached(
+    agree = cached_value(
         "pairs", first, *scene.run_key, make=lambda: scene.run_in_pool(lambda: check_pairs(scene))
     )
     right, every = sum(agree.values()), settings["a"] * settings["b"]
@@ -373,13 +373,13 @@ def show_equation_walk(scene: Scene) -> None:
     step = scene.settings["step"]
     sizes = {name: n for name, n in scene.settings.items() if name != "step"}
     pair = graphical_algebra.pair(step, **sizes)
-    found = cached(
+    found = cached_value(
         "walk",
         pair,
         scene.seed,
         make=lambda: scene.run_in_pool(partial(ncd.prove, pair, scene.seed, double=False)),
     )
-    moving = cached("morph", pair, make=lambda: morph(*map(ncd.draw, pair.sides)))
+    moving = cached_value("morph", pair, make=lambda: morph(*map(ncd.draw, pair.sides)))
     data = {
         "steps": _steps(step),
         "told": _step_html(step),

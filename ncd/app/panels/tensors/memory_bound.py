@@ -19,7 +19,7 @@ from ncd.app.parts import charts, html_panel
 from ncd.app.parts.charts import COLOURS, DASHES
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
-from ncd.app.state.cache import cached
+from ncd.app.state.cache import cached_value
 from ncd.app.state.controls import Place, Range
 from ncd.drawing.pipeline import draw
 from ncd.errors import NCDError
@@ -261,8 +261,8 @@ def what_moves(
 class WhatMoves:
     """The fused loop of a page, its bytes and its drawing; the fields are as in what_moves."""
 
-    grouped: tuple[str, ...] = ("y",)
-    streamed: str = "x"
+    grouped_axes: tuple[str, ...] = ("y",)
+    streamed_axis: str = "x"
     around: bool = False
     product: bool = False
 
@@ -287,21 +287,21 @@ class WhatMoves:
 
     def loop(self, scene: Scene, group: int, tile: int) -> Stream:
         """Returns the loop at these sizes of groups and tiles."""
-        grouped = tuple((name, group) for name in self.grouped)
+        grouped = tuple((name, group) for name in self.grouped_axes)
 
         def make() -> Stream:
-            given = dict(grouped), (self.streamed, tile)
+            given = dict(grouped), (self.streamed_axis, tile)
             return stream(scene.term, *given, formats=scene.formats, around=self.around)
 
-        return cached("loop", scene.term, grouped, tile, scene.formats, self, make=make)
+        return cached_value("loop", scene.term, grouped, tile, scene.formats, self, make=make)
 
     def html(self, scene: Scene, loop: Stream, budget: int) -> str:
         """Returns the sliders, the numbers and the table of what moves."""
-        tile = loop.tiles[self.streamed]
-        last = max(loop.sizes[name] for name in self.grouped).bit_length()
+        tile = loop.tiles[self.streamed_axis]
+        last = max(loop.sizes[name] for name in self.grouped_axes).bit_length()
         sliders = (
             _slider(self._groups(loop), GROUP, POWERS[: last + 1])
-            + _slider(f"tile g_{self.streamed} = {tile}", TILE)
+            + _slider(f"tile g_{self.streamed_axis} = {tile}", TILE)
             + _slider(f"fast memory {budget:,} B", FAST)
         )
         return (
@@ -312,10 +312,10 @@ class WhatMoves:
 
     def _groups(self, loop: Stream) -> str:
         """Returns the sizes of the groups; those of a short axis are smaller."""
-        sizes = {f"g_{name}": loop.tiles[name] for name in self.grouped}
+        sizes = {f"g_{name}": loop.tiles[name] for name in self.grouped_axes}
         if len({*sizes.values()}) > 1:
             return ", ".join(f"{name} = {size}" for name, size in sizes.items())
-        return " = ".join((*sizes, str(loop.tiles[self.grouped[0]])))
+        return " = ".join((*sizes, str(loop.tiles[self.grouped_axes[0]])))
 
     def _verdict(self, loop: Stream, budget: int) -> str:
         """Returns H and M as formulas and numbers, or the refusal of a loop that does not fit."""
@@ -331,7 +331,7 @@ class WhatMoves:
                 f"<b>{markup.amount(loop.fast_bytes, 'B')}</b> of fast memory. "
                 f"{_unfused_sentence(loop)}</p>"
             )
-        moved = mathml("H = " + loop.moved.latex(), block=True)
+        moved = mathml("H = " + loop.moved_numbers.latex(), block=True)
         kept = mathml("M = " + loop.fast.latex(), block=True)
         return (
             f"{head}{moved}{kept}"
@@ -342,8 +342,8 @@ class WhatMoves:
         """Returns a button that chooses the tiles that fit and move least; nothing for none."""
         if not tiles:
             return ""
-        group = max(tiles[name] for name in self.grouped)
-        powers = [(size - 1).bit_length() for size in (group, tiles[self.streamed])]
+        group = max(tiles[name] for name in self.grouped_axes)
+        powers = [(size - 1).bit_length() for size in (group, tiles[self.streamed_axis])]
         return (
             f'<button type="button" class="plain" data-pick="{FIT}={powers[0]}-{powers[1]}">'
             "Take these tiles</button>"
@@ -352,12 +352,14 @@ class WhatMoves:
     def _drawing(self, scene: Scene, loop: Stream) -> str:
         if len(scene.circuit.cells) > MAX_OPS:
             return _loop_sentence(loop)
-        key = self.grouped, self.streamed, scene.dark, scene.width
-        svg = cached("moved", scene.term, *key, make=lambda: self._svg_with_levels(scene, loop))
+        key = self.grouped_axes, self.streamed_axis, scene.dark, scene.width
+        svg = cached_value(
+            "moved", scene.term, *key, make=lambda: self._svg_with_levels(scene, loop)
+        )
         fast = (
             ', <b class="fast">orange</b> ones in fast memory. There a dashed wire is a '
-            f"group of {markup.text(' and '.join(self.grouped))}, a dotted one a tile of "
-            f"{markup.text(self.streamed)}."
+            f"group of {markup.text(' and '.join(self.grouped_axes))}, a dotted one a tile of "
+            f"{markup.text(self.streamed_axis)}."
         )
         if len(loop.alone) == 1:
             fast = ". A single op has no array in between: fast memory holds parts of these."
@@ -376,8 +378,8 @@ class WhatMoves:
         def marked(found: re.Match[str]) -> str:
             more, axis, array = found.groups()
             level = " slow" if array in slow else " fast" if array in inside else ""
-            cut = " grouped" if axis in self.grouped else " streamed"
-            cut = cut if axis in (*self.grouped, self.streamed) else ""
+            cut = " grouped" if axis in self.grouped_axes else " streamed"
+            cut = cut if axis in (*self.grouped_axes, self.streamed_axis) else ""
             return f'<g class="wire{more}{level}{cut}" data-axis="{axis}"'
 
         return FOREIGN.sub("", WIRE.sub(marked, drawing.svg(fonts=False)))
@@ -543,7 +545,7 @@ def show_tile_walk(scene: Scene) -> None:
         body = _rewritten(scene, at, sizes)
     else:
         make = partial(scene.run_in_pool, partial(walk_tiles, scene, tile))
-        walk = cached("tile walk", scene.term, tile, *scene.run_key, make=make)
+        walk = cached_value("tile walk", scene.term, tile, *scene.run_key, make=make)
         body = _tiles(walk, at - len(REWRITE_TEXTS))
     head = f'<div class="told">{slider}</div><div class="ncd moves" aria-live="polite">'
     html_panel.render(f"{STYLE}{head}{body}</div>", "tile walk", TILE_WALK.controls)
@@ -556,7 +558,7 @@ def _rewritten(scene: Scene, step: int, sizes: Mapping[str, int]) -> str:
     """Returns a step: its text, both sides, and how far they are apart on random numbers."""
     before: Term = flash_attention(**sizes) if step == 0 else attention_passes(0, **sizes)
     pair = Equation(before, attention_passes(step, **sizes))
-    found: SideComparison = cached(
+    found: SideComparison = cached_value(
         "passes",
         pair,
         scene.seed,

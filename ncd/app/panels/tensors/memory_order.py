@@ -13,7 +13,7 @@ from ncd.app.parts import html_panel
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state import knobs
-from ncd.app.state.cache import cached
+from ncd.app.state.cache import cached_value
 from ncd.app.state.controls import Place
 from ncd.site import markup
 from ncd.systems.tensors.memory_layout import AXES, ORDERS
@@ -84,7 +84,7 @@ MEMORY_ORDER = Panel("In memory", show_memory_order, controls=(READ,))
 
 def memory_reading(scene: Scene) -> MemoryReading:
     """Returns the reading order that this system uses, for the numbers 0, 1, 2, …."""
-    return cached(
+    return cached_value(
         "memory order",
         scene.term,
         scene.device,
@@ -278,14 +278,14 @@ def _strides(scene: Scene, found: MemoryReading) -> str:
     )
     body = [
         f"<tr><td><code>{code}</code></td><td><i>{' '.join(names)}</i></td>"
-        f"<td>{_spaced(shape)}</td><td>{_spaced(strides)}</td><td>{told}</td></tr>"
+        f"<td>{_number_list(shape)}</td><td>{_number_list(strides)}</td><td>{told}</td></tr>"
         for (code, names, shape, told), strides in zip(rows, found.strides, strict=True)
     ]
     note = "The numbers in the array are their places in memory; all strides are torch’s own."
     return f'{markup.table(HEAD, body)}<p class="muted">{note}</p>'
 
 
-def _spaced(numbers: Sequence[int]) -> str:
+def _number_list(numbers: Sequence[int]) -> str:
     return " ".join(f"{number:,}" for number in numbers)
 
 

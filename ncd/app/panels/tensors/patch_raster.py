@@ -15,7 +15,7 @@ from ncd.app.figure.diagram import INTERACTIVE_ATTRIBUTES
 from ncd.app.parts import heatmap, html_panel
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
-from ncd.app.state.cache import cached
+from ncd.app.state.cache import cached_value
 from ncd.app.state.controls import Choice
 from ncd.systems.inputs.picture_inputs import sample
 from ncd.systems.tensors.memory_layout import COLUMNS, PLAIN, RASTER, STRIDED, patches
@@ -67,8 +67,10 @@ def show_patch_raster(scene: Scene) -> None:
     """Shows the picture, its patches in reading order, the code and its diagram."""
     n = int(PATCH_GRID.value)
     term = patches(CUT.value, CHANNELS, SIDE, n)
-    found = cached("patches read", term, make=lambda: scene.run_in_pool(lambda: read(term, n)))
-    whole = cached("patches whole", term, make=lambda: scene.run_in_pool(lambda: _squares(n)))
+    found = cached_value(
+        "patches read", term, make=lambda: scene.run_in_pool(lambda: read(term, n))
+    )
+    whole = cached_value("patches whole", term, make=lambda: scene.run_in_pool(lambda: _squares(n)))
     code, told = CODES[CUT.value]
     html = (
         f"<p>{CUT.html()}</p><p>{PATCH_GRID.html()}</p>"
@@ -92,7 +94,7 @@ def _diagram_html(term: ncd.Term, scene: Scene) -> str:
         svg = ncd.draw(term, scene.labels, bands=True, dark=scene.dark).svg(fonts=False)
         return INTERACTIVE_ATTRIBUTES.sub("", f'<div class="drawing">{svg}</div>')
 
-    return cached("patches drawn", term, scene.labels, scene.dark, make=make)
+    return cached_value("patches drawn", term, scene.labels, scene.dark, make=make)
 
 
 def _count_sentence(found: PatchReading) -> str:

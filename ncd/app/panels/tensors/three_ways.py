@@ -15,7 +15,7 @@ from ncd.app.figure.diagram import terms_in_a_row
 from ncd.app.parts import html_panel
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene, numbers_origin, with_tooltip
-from ncd.app.state.cache import cached
+from ncd.app.state.cache import cached_value
 from ncd.drawing.elements.style import role_colour
 from ncd.explain.equation_proof import max_difference
 from ncd.language.blocks import Block, Equation
@@ -68,7 +68,7 @@ def show_three_ways(scene: Scene) -> None:
     lift = LIFTS[scene.entry.name]
     own = {name: scene.settings[name] for name in lift.takes}
     each = lift.broadcast_term(c=scene.settings["c"], **own)
-    found = cached(
+    found = cached_value(
         "ways",
         each,
         *scene.run_key,
@@ -332,7 +332,7 @@ class Ways:
 def show_pointwise(scene: Scene) -> None:
     """Shows both diagrams, their difference, and the notebook's example."""
     key = scene.run_key
-    found = cached(
+    found = cached_value(
         "two ways", scene.term, *key, make=lambda: scene.run_in_pool(lambda: ways(scene))
     )
     conv, linear = conv_and_linear(scene)

@@ -18,7 +18,7 @@ from ncd.app.parts.html_panel import apply_component_selection, read_static, sen
 from ncd.app.parts.map_component import ZOOM
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene, numbers_origin
-from ncd.app.state.cache import cached
+from ncd.app.state.cache import cached_value
 from ncd.app.state.controls import Choice, pick
 from ncd.circuit.circuit import Circuit
 from ncd.explain import graphviz_layout
@@ -66,12 +66,12 @@ def _show_graph(scene: Scene) -> None:
     off = frozen(scene)
     level = _level(scene, off)
     key = (*scene.run_key, off, level, scene.dark)
-    dot, hidden = cached("autograd", scene.term, *key, make=lambda: graph(scene, level, off))
+    dot, hidden = cached_value("autograd", scene.term, *key, make=lambda: graph(scene, level, off))
     every = leaves(scene)
     head = _head(hidden) + switches(every, off)
     step, at = backward_pass.step_html(scene, dag(scene, off), off, every)
     try:
-        svg = cached("autograd svg", scene.term, *key, make=lambda: laid_out(dot))
+        svg = cached_value("autograd svg", scene.term, *key, make=lambda: laid_out(dot))
     except LayoutError as error:  # errors are not cached
         _show_plain_graph(dot, head + step, str(error), scene)
         return
@@ -147,7 +147,7 @@ def dag(scene: Scene, off: frozenset[str]) -> ncd.Dag:
     def build() -> ncd.Dag:
         return scene.run_in_pool(lambda: ncd.autograd(scene.module, *scene.inputs, frozen=off))
 
-    return cached("dag", scene.term, *scene.run_key, off, make=build)
+    return cached_value("dag", scene.term, *scene.run_key, off, make=build)
 
 
 def graph(scene: Scene, level: str, off: frozenset[str]) -> tuple[str, int]:

@@ -16,7 +16,7 @@ from ncd.app.parts import heatmap
 from ncd.app.parts.map_component import LIGHTS
 from ncd.app.scene.scene import Scene
 from ncd.app.state import selection
-from ncd.app.state.cache import cached
+from ncd.app.state.cache import cached_value
 from ncd.app.state.controls import Place, Switches
 from ncd.circuit.circuit import Cell, Value, array_names, input_names
 from ncd.explain.autograd_dag import Dag, base_name, rule
@@ -107,7 +107,7 @@ def check_sentence(scene: Scene, off: frozenset[str], names: Mapping[str, str]) 
         return slopes(scene.module, *scene.inputs, frozen=off, together=together)
 
     key = (*scene.run_key, off)
-    found = cached("slopes", scene.term, *key, make=lambda: scene.run_in_pool(tried))
+    found = cached_value("slopes", scene.term, *key, make=lambda: scene.run_in_pool(tried))
     return _lines(found, names)
 
 
@@ -237,7 +237,7 @@ def gradients(scene: Scene, off: frozenset[str]) -> Gradients:
         return op_gradients(scene.module, *scene.inputs, frozen=off)
 
     key = (*scene.run_key, off)
-    return cached("gradients", scene.term, *key, make=lambda: scene.run_in_pool(run))
+    return cached_value("gradients", scene.term, *key, make=lambda: scene.run_in_pool(run))
 
 
 def _begin(every: tuple[BackwardStep, ...]) -> str:
@@ -380,7 +380,7 @@ def _number_table(grid: heatmap.CellGrid) -> str:
 
 def _picture(grid: heatmap.CellGrid) -> str:
     pooled = heatmap.pool(grid, heatmap.SMALL)
-    ends = ColourRange.of(grid, signed=True)
+    ends = ColourRange.from_numbers(grid, signed=True)
     address = heatmap.data_url(pooled.maps, ends, heatmap.scale(signed=True))
     told = f"from {markup.digits(ends.low)}, blue, to {markup.digits(ends.high)}, red"
     low = " class='low'" if len(grid) == 1 else ""

@@ -12,7 +12,7 @@ import ncd
 from ncd.app.figure.diagram import note_html
 from ncd.app.parts import charts, html_panel
 from ncd.app.scene.scene import Scene
-from ncd.app.state.cache import cached
+from ncd.app.state.cache import cached_value
 from ncd.app.state.controls import Switches, slider
 from ncd.circuit.circuit import Fence, array_names
 from ncd.run.checkpointing import (
@@ -151,7 +151,7 @@ def _totals(scene: Scene, kept: Saved, every: Saved, again: tuple[str, ...]) -> 
     def make() -> tuple[int, float, float]:
         return scene.run_in_pool(lambda: _measured_cost(scene, again))
 
-    found, now, before = cached("saved", scene.term, *key, make=make)
+    found, now, before = cached_value("saved", scene.term, *key, make=make)
     told += f". Measured: {markup.amount(found, 'B')}"
     if again:
         told += (
@@ -174,7 +174,7 @@ def _flops(scene: Scene, kept: Saved) -> str:
 
 def both_passes(scene: Scene) -> int:
     """Returns the FLOPs of the forward and the backward pass."""
-    return cached("training flops", scene.term, make=lambda: training_flops(scene.term))
+    return cached_value("training flops", scene.term, make=lambda: training_flops(scene.term))
 
 
 def _measured_cost(scene: Scene, again: tuple[str, ...]) -> tuple[int, float, float]:
@@ -236,7 +236,7 @@ NOTE = (
 
 def show(scene: Scene) -> None:
     """Shows a slider for the budget and the curve; nothing without layers to choose from."""
-    every = cached(
+    every = cached_value(
         "checkpoints", scene.term, scene.formats, make=lambda: plans(scene.term, scene.formats)
     )
     if len(every) < 2:

@@ -184,7 +184,9 @@ def _pick(entry: Entry, held: Pin | None, picked: str) -> None:
 
 
 def _begin(entry: Entry) -> str:
-    names = " or ".join(f"<b>{markup.text(knobs.subscripted(k.name))}</b>" for k in entry.knobs[:2])
+    names = " or ".join(
+        f"<b>{markup.text(knobs.subscript_name(k.name))}</b>" for k in entry.knobs[:2]
+    )
     return (
         f"<p>Pin the setting that the page has now, then move a knob such as {names}, or go to "
         "another page: both are shown beside each other, with what differs between their diagrams, "
@@ -222,7 +224,7 @@ def _in_line(one: Scene, two: Scene) -> str:
     alike = in_line(two.entry, two.settings, one.entry)
     title, same, apart = markup.text(one.entry.title), [], []
     for knob in one.entry.knobs:
-        name, own = markup.text(knobs.subscripted(knob.name)), one.settings[knob.name]
+        name, own = markup.text(knobs.subscript_name(knob.name)), one.settings[knob.name]
         if own != alike[knob.name]:
             other = pin.display_value(knob, alike[knob.name])
             apart.append(f"{name} = {pin.display_value(knob, own)}, not {other}")
@@ -243,7 +245,7 @@ def _settings(one: Scene, two: Scene) -> dict[str, str]:
     for name, knob in every.items():
         sides = [pin.display_value(knob, side[name]) if name in side else "–" for side in values]
         if sides[0] != sides[1]:
-            facts[knobs.subscripted(name)] = _becomes(*sides)
+            facts[knobs.subscript_name(name)] = _becomes(*sides)
     return facts
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from ncd.app.scene.scene import Scene
 from ncd.app.state import selection
-from ncd.app.state.cache import cached
+from ncd.app.state.cache import cached_value
 from ncd.circuit.circuit import Cell, Circuit, Value
 from ncd.circuit.costs import OpCost
 from ncd.drawing.pipeline import draw
@@ -322,7 +322,7 @@ def _scaled_drawing(scene: Scene, shut: frozenset[str] | None) -> ScaledDrawing:
         shut,
         scene.formats,
     )
-    return cached("compared", scene.term, *what, make=make)
+    return cached_value("compared", scene.term, *what, make=make)
 
 
 def _alone(one: Scene, two: Scene, found: CircuitMatch) -> str:

@@ -19,12 +19,12 @@ from ncd.app.parts.map_component import AxisLabels, Heatmap
 from ncd.app.parts.slice_picker import ArraySlice, Dimension
 from ncd.app.runtime.scheduler import run_in_thread
 from ncd.app.scene.scene import Scene
-from ncd.app.state.cache import cached
+from ncd.app.state.cache import cached_value
 from ncd.circuit.circuit import Cell, Value, array_names
 from ncd.explain.colour_scale import CellGrid, ColourRange
 from ncd.language.axes import Axis
 from ncd.site import markup
-from ncd.words import listed
+from ncd.words import list_words
 
 CONTROLS = (HEAD, SOFTMAX, slice_picker.PICTURE, slice_picker.SLICES)
 HEADS = 16  # small pictures on each side
@@ -90,7 +90,7 @@ def show(both: ValuePair | None) -> None:
         focus = None if side.grid is None else _map(title, side, both.ends)
         words = "" if focus else f"<p>{side.words}</p>"
         head = f"{STYLE}<h2>{title}</h2>{side.above_html}{words}"
-        more = focus.pooled.caption if focus else ""
+        more = focus.pooled_maps.caption if focus else ""
         with column:
             map_component.render(
                 f"map {title.lower()}",
@@ -122,7 +122,7 @@ def _difference_html(sides: Sequence[SideValues]) -> str:
         return ""
     if one.shape != two.shape:
         shapes = (f"{rows:,} × {columns:,}" for rows, columns in (one.shape, two.shape))
-        return f'<p class="muted">{listed(shapes)} numbers, in the same colours.</p>'
+        return f'<p class="muted">{list_words(shapes)} numbers, in the same colours.</p>'
     gaps = np.abs(one - two)[np.isfinite(one - two)]
     if not gaps.any():
         return '<p class="muted">They are the same, number by number.</p>'
@@ -143,7 +143,9 @@ def _attention(
     own = tuple(
         _weights(scene, cell) if cell else None for scene, cell in zip(scenes, cells, strict=True)
     )
-    ends = ColourRange.of(np.concatenate([w.maps.ravel() for w in own if w]), signed=False)
+    ends = ColourRange.from_numbers(
+        np.concatenate([w.maps.ravel() for w in own if w]), signed=False
+    )
     head = HEAD.among(max(len(w.maps) for w in own if w))
     sides = tuple(
         replace(_head(scene, w, head), above_html=_strip(w, head, ends))
@@ -217,7 +219,7 @@ def _values(scenes: tuple[Scene, Scene], values: tuple[Value | None, Value]) -> 
     title = f"{markup.text(name)} {markup.array(values[1].array)}".strip()
     controls = slice_picker.controls(cuts[1]) if cuts[1] and cuts[1].dimensions else ""
     html = f'<h2 data-array="{values[1].id}">{title}</h2>{controls}{_dimension_slider(cuts[1])}'
-    return ValuePair(sides, ColourRange.of(numbers, signed=signed), html)
+    return ValuePair(sides, ColourRange.from_numbers(numbers, signed=signed), html)
 
 
 def _dimension_slider(cut: ArraySlice | None) -> str:
@@ -233,7 +235,7 @@ def _part(scene: Scene, value: Value, cut: ArraySlice) -> SideValues:
         number = run_in_thread(lambda: float(tensor))
         return SideValues(words=f"<b>{markup.digits(number)}</b>")
     key = (*scene.run_key, value.id, cut.picture, cut.positions)
-    grid = cached(
+    grid = cached_value(
         "grid",
         scene.term,
         *key,

@@ -13,7 +13,7 @@ import ncd
 from ncd.app.parts import charts, html_panel
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
-from ncd.app.state.cache import cached
+from ncd.app.state.cache import cached_value
 from ncd.circuit.circuit import Cell, Circuit, Value
 from ncd.circuit.costs import COUNTING_RULES, OpCost, remarks
 from ncd.explain.shape_tracker import TrackedCall, as_json
@@ -100,7 +100,7 @@ def show_cost_table(scene: Scene) -> None:
     found = None
     if scene.can_run:
         key = "measured", scene.term, scene.device, scene.formats
-        found = cached(*key, make=lambda: scene.run_in_pool(lambda: measure(scene)))
+        found = cached_value(*key, make=lambda: scene.run_in_pool(lambda: measure(scene)))
     html_panel.render(cost_html(scene, found), "cost")
     charts.render(chart(scene, found), "cost chart", "Each op's share of the FLOPs and of the time")
 
@@ -162,7 +162,7 @@ def _formats(scene: Scene) -> str:
     table = markup.table(("", "Format", "Bytes", "In float32"), rows, numbers=(2, 3))
     if not scene.can_run:
         return table
-    off, largest = cached(
+    off, largest = cached_value(
         "apart from float32",
         scene.term,
         *scene.run_key,

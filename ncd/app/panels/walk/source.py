@@ -12,7 +12,7 @@ from ncd.app.figure.diagram import terms_in_a_row
 from ncd.app.parts import html_panel
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
-from ncd.app.state.cache import cached
+from ncd.app.state.cache import cached_value
 from ncd.circuit.circuit import Cell, Circuit, Fence
 from ncd.language.axes import Type
 from ncd.language.terms import Id
@@ -145,7 +145,7 @@ def show_source(scene: Scene) -> None:
     file = f"{scene.entry.identifier}.py"
     make, kind = partial(ncd.source, scene.term), "text/x-python"
     html_panel.button(f"Download {file}", make, file, kind, key="download source")
-    html = cached(
+    html = cached_value(
         "listing",
         scene.term,
         scene.dark,

@@ -19,7 +19,7 @@ from ncd.app.runtime.scheduler import run_in_thread
 from ncd.app.scene import url
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene, numbers_origin
-from ncd.app.state.cache import cached
+from ncd.app.state.cache import cached_value
 from ncd.circuit.circuit import Cell, Loop, Value, array_names, input_names
 from ncd.explain.chain_rule import has_no_scan
 from ncd.run.module import Trace
@@ -40,7 +40,7 @@ class ForwardStepWriter:
     def __init__(self, scene: Scene, trace: Trace) -> None:
         self.scene, self.circuit, self.values = scene, scene.circuit, trace.values
         self.names = {**array_names(self.circuit), **input_names(self.circuit)}
-        self.source = cached(
+        self.source = cached_value(
             "painted",
             scene.term,
             make=lambda: source_listing.coloured_lines(lines(scene.term), self.circuit),
@@ -215,7 +215,7 @@ def _forward(scene: Scene, at: int) -> dict[str, Any]:
         return [teller.stop(every[i]) for i in run]
 
     key = (*scene.run_key, scene.dark, run.start)
-    html = cached("steps", scene.term, *key, make=lambda: run_in_thread(told))
+    html = cached_value("steps", scene.term, *key, make=lambda: run_in_thread(told))
     return _step_group([stop.ids for stop in every], at, run, html)
 
 
@@ -236,7 +236,7 @@ def _backward(scene: Scene, at: int) -> dict[str, Any]:
     def told() -> list[str]:
         return [teller.step(every[i]) for i in run]
 
-    html = cached("steps back", scene.term, *key, make=lambda: run_in_thread(told))
+    html = cached_value("steps back", scene.term, *key, make=lambda: run_in_thread(told))
     drawn = drawn_ids(scene.circuit)
     there = {id: stop.ids for stop in stops(scene.circuit) for id in stop.ids}
     lit = [there.get(step.light) or there[drawn.get(step.cell, step.cell)] for step in every]

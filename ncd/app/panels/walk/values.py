@@ -16,7 +16,7 @@ from ncd.app.parts.slice_picker import ArraySlice, Dimension
 from ncd.app.runtime.scheduler import run_in_thread
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene, numbers_origin, with_tooltip
-from ncd.app.state.cache import cached
+from ncd.app.state.cache import cached_value
 from ncd.circuit.circuit import Cell, Circuit, Loop, Value, array_names
 from ncd.explain.colour_scale import ColourRange
 from ncd.language.axes import Array
@@ -137,7 +137,7 @@ VALUES = Panel(
 def _array(scene: Scene, id: str) -> None:
     value, tensor = scene.circuit.values[id], scene.trace.values[id]
     key = (*scene.run_key, id)
-    found = cached(
+    found = cached_value(
         "statistics",
         scene.term,
         *key,
@@ -148,7 +148,7 @@ def _array(scene: Scene, id: str) -> None:
         map_component.render("values", head=_card(scene, value, found))
         return
     focus, ends = _focus(scene, value, tensor, cut, found)
-    told = [focus.pooled.caption, map_component.outlier_notice(ends, focus.ends)]
+    told = [focus.pooled_maps.caption, map_component.outlier_notice(ends, focus.ends)]
     if any(id in body.values for loop in _scans(scene) for body in loop.bodies):
         told.append("It is made anew at every position of the scan; these are its last numbers.")
     map_component.render(
@@ -180,7 +180,7 @@ def _focus(
     """Returns the map of an array, and its default colour scale."""
     whole = not tensor.is_floating_point()
     grid = slice_picker.grid(tensor, cut)
-    ends = ColourRange.of(grid, signed=found.smallest < 0)
+    ends = ColourRange.from_numbers(grid, signed=found.smallest < 0)
     used = map_component.colours(ends)
     rows, columns = cut.rows, cut.columns
     names = array_names(scene.circuit).get(value.id, "")
@@ -206,13 +206,13 @@ def _focus(
 
 def _arithmetic(scene: Scene, value: Value, cut: ArraySlice, focus: Heatmap) -> str:
     """Returns the computation of the selected cell, if there is one."""
-    one = picked_cell.selected_cell(picked_cell.NUMBER, *focus.pooled.shape)
+    one = picked_cell.selected_cell(picked_cell.NUMBER, *focus.pooled_maps.shape)
     if one is None:
         return ""
     index = [max(0, at) for at in cut.positions]
     for dimension, at in zip(cut.picture_dims, one[-len(cut.picture_dims) :], strict=True):
         index[dimension] = at
-    covers = picked_cell.pooled_note(focus.pooled, one)
+    covers = picked_cell.pooled_note(focus.pooled_maps, one)
     return picked_cell.number_html(scene, value.id, index, covers)
 
 

@@ -127,9 +127,9 @@ def test_the_picture_has_the_numbers_of_the_positions(kind: int) -> None:
         value = here.trace.values[source.outputs[0].id].detach().float()
         rotary = kind == ROTARY
         wanted = value[:, 0, :, 0] if rotary else value
-        assert np.allclose(map_.pooled.maps, wanted.numpy())
+        assert np.allclose(map_.pooled_maps.maps, wanted.numpy())
         assert map_.columns.position_label == ("pair" if rotary else "feature")
-        assert map_.pooled.shape == tuple(wanted.shape) and map_.ends.low < 0
+        assert map_.pooled_maps.shape == tuple(wanted.shape) and map_.ends.low < 0
 
 
 # --- experts --------------------------------------------------------------------------------------
@@ -155,7 +155,7 @@ def test_loads_and_parameters_of_experts_are_counted() -> None:
     ]
     lengths = [n / whole for n in (whole, stored, whole - stored + used)]
     assert bars(told.html.rpartition("<table>")[2]) == pytest.approx(lengths, abs=0.01)
-    assert told.map is not None and np.allclose(told.map.pooled.maps, table)
+    assert told.map is not None and np.allclose(told.map.pooled_maps.maps, table)
     assert told.map.ends.low == 0 and "The first" not in told.text
 
 
@@ -168,7 +168,7 @@ def test_routers_of_several_layers_are_told_apart() -> None:
     name = expert_routing.LAYER.name
     assert [pick for pick, _ in buttons] == [f"{name}=0", f"{name}=1"]
     chosen = [pressed for _, pressed in buttons].index("true")
-    assert np.allclose(told.map.pooled.maps, tables[chosen])
+    assert np.allclose(told.map.pooled_maps.maps, tables[chosen])
     assert "router 1" in told.text and "router 2" in told.text
 
 
@@ -251,7 +251,7 @@ def test_a_map_has_its_heads_queries_and_keys() -> None:
     order = [value.shape.index(n) for n in (2, 3, 4)]
     maps = value.permute(*order)
     assert told.map is not None
-    assert np.allclose(told.map.pooled.maps, maps[1].numpy())
+    assert np.allclose(told.map.pooled_maps.maps, maps[1].numpy())
     assert told.map.label.endswith("h = 1") and told.map.square_cells
     buttons = [
         own for own in tags(told.html, "button") if own.get("data-pick", "").startswith("head")

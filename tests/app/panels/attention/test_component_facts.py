@@ -89,7 +89,7 @@ def test_scores_stay_where_the_whole_sequence_is_moved() -> None:
     queries, keys = rotated_queries_and_keys(here)
     scores = queries[:, 0] @ keys[:, 0].T / math.sqrt(queries.shape[-1])
     assert told.map is not None
-    assert np.allclose(told.map.pooled.maps, scores.numpy())
+    assert np.allclose(told.map.pooled_maps.maps, scores.numpy())
     assert [(mark.kind, mark.row, mark.column) for mark in told.map.marks] == [("looks", 8, 2)]
     assert told.map.rows.tick_labels == tuple(map(str, range(5, 14)))
     assert told.sliders == {"query_at": (0, 8, 8), "key_at": (0, 2, 8), "s": (0, 5, 200)}

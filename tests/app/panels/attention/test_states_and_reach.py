@@ -25,7 +25,7 @@ def test_a_window_reaches_one_window_further_with_each_layer(w: int, n: int, t: 
     told = shown(TOKEN_REACH, here, up_to_layer=0, reach_from=t - 1)
     assert told.rows[1:] == [[str(k), *[str(min(t, 1 + k * (w - 1)))] * 2] for k in range(1, n + 1)]
     assert told.map is not None
-    assert np.isfinite(told.map.pooled.maps[t - 1]).sum() == min(t, w)
+    assert np.isfinite(told.map.pooled_maps.maps[t - 1]).sum() == min(t, w)
     assert (told.map.ends.low, told.map.ends.outliers) == (0, 0)
     assert (told.map.ends.high, told.map.marks[0].row) == (n, t - 1)
     assert "The first" not in told.text

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ncd.app.panels.images import latent_plane
-from ncd.app.panels.images.feature_maps import tiled
+from ncd.app.panels.images.feature_maps import tile_maps
 from ncd.app.panels.images.latent_plane import CELLS, REACH, SIDE, STEPS
 from ncd.explain.colour_scale import CellGrid
 
@@ -16,7 +16,7 @@ from ncd.explain.colour_scale import CellGrid
 def test_maps_stand_side_by_side_with_a_clear_line() -> None:
     maps: CellGrid = np.arange(5 * 2 * 3, dtype=np.float32).reshape(5, 2, 3)
     for across, size in ((2, (8, 7)), (5, (2, 19)), (9, (2, 19)), (3, (5, 11))):
-        sheet = tiled(maps, across)
+        sheet = tile_maps(maps, across)
         assert sheet.shape == size
         for n, each in enumerate(maps):
             y, x = n // min(across, 5) * 3, n % min(across, 5) * 4

@@ -28,7 +28,7 @@ def grey(picture: torch.Tensor) -> np.ndarray:
 def test_a_point_of_the_plane_is_decoded_by_the_decoder_alone() -> None:
     here = scene("vae", x=6, d=16, k=3)
     points = torch.tensor([[0.5, -1.0], [2.0, 3.0]])
-    found = latent_plane.decoded(here, points)
+    found = latent_plane.decode_points(here, points)
     with torch.no_grad():
         for point, made in zip(points, found, strict=True):
             blank = torch.ones(6, 6)  # whatever goes in, if the noise leads to the point
@@ -44,7 +44,9 @@ def test_the_plane_has_its_pictures_points_and_marks() -> None:
     cells, side = latent_plane.CELLS, latent_plane.SIDE
     places = torch.linspace(-3, 3, cells)
     for row, column in ((0, 0), (3, 11), (14, 2)):  # the first row is at the top
-        (made,) = latent_plane.decoded(here, torch.stack([places[column], -places[row]])[None])
+        (made,) = latent_plane.decode_points(
+            here, torch.stack([places[column], -places[row]])[None]
+        )
         assert np.allclose(found.pictures[row, column], made, atol=1e-5)
     told = shown(LATENT_PLANE, here, across=60, up=0)
     (circle,) = tags(told.html, "circle")
@@ -73,7 +75,7 @@ def test_the_plane_has_its_pictures_points_and_marks() -> None:
     assert told.sliders == {"across": (0, 60, 60), "up": (0, 0, 60)}
     assert [image.shape[:2] for image in images(told.html)][1:] == [(4, 4)] * 3
     sheet, chosen, goes_in, _ = images(told.html)
-    (wanted,) = latent_plane.decoded(here, torch.tensor([[3.0, -3.0]]))
+    (wanted,) = latent_plane.decode_points(here, torch.tensor([[3.0, -3.0]]))
     assert np.allclose(chosen[..., 0], grey(torch.tensor(wanted)), atol=1)
     assert np.allclose(sheet[-4:, -4:, 0], chosen[..., 0], atol=1)
     assert np.allclose(goes_in[..., 1], grey(here.inputs[0]), atol=1)

@@ -76,7 +76,7 @@ def test_each_step_tells_a_layer_six_rows() -> None:
     run = ncd.trace(here.module, picture, torch.tensor(7), kind)
     assert torch.allclose(run.values[cells[1].outputs[0].id], every[1][7], atol=1e-5)
     assert told.map is not None
-    assert np.allclose(told.map.pooled.maps, every[1][:, 4].numpy())
+    assert np.allclose(told.map.pooled_maps.maps, every[1][:, 4].numpy())
     assert told.map.label == f"The {PARTS[4]} of feed-forward at each step"
     assert [mark.row for mark in told.map.marks] == [7] and told.map.ends.low < 0
     assert told.sliders == {"modulated_layer": (0, 1, 1), "modulated_step": (0, 7, 9)}

@@ -45,7 +45,7 @@ def test_a_gate_times_its_value_is_the_product() -> None:
     for name in ("gate", "value", "product"):
         map_ = shown(GATE_MAP, here, hidden=name).map
         assert map_ is not None and map_.ends.low < 0
-        assert np.array_equal(map_.pooled.maps, found[name].numpy())
+        assert np.array_equal(map_.pooled_maps.maps, found[name].numpy())
 
 
 def test_the_curves_of_silu_and_relu_have_their_values() -> None:
@@ -82,7 +82,7 @@ def test_gates_are_between_0_and_1_and_the_state_is_what_the_network_gives(name:
         assert numbers.shape[1] == 5
         signed = "gate" not in title
         told = shown(GATES, here, **{GATE.name: str(at)})
-        assert told.map is not None and np.allclose(told.map.pooled.maps, numbers)
+        assert told.map is not None and np.allclose(told.map.pooled_maps.maps, numbers)
         ends = told.map.ends
         assert (ends.low < 0) == bool(numbers.min() < 0) and (signed or numbers.min() >= 0)
         if numbers.min() >= 0:
@@ -113,7 +113,7 @@ def test_an_update_is_a_product_of_two_thin_maps() -> None:
     sums = {"W": found.map, "update": found.update, "sum": found.map + found.update}
     for name, matrix in sums.items():
         map_ = shown(MERGED_WEIGHTS, here, matrix=name).map
-        assert map_ is not None and np.allclose(map_.pooled.maps, matrix.detach().numpy())
+        assert map_ is not None and np.allclose(map_.pooled_maps.maps, matrix.detach().numpy())
         assert map_.ends.low < 0
 
 

@@ -40,7 +40,7 @@ def test_a_state_answers_the_keys_that_it_was_told(name: str) -> None:
     ):
         told = shown(panel, here, after_token=3, state_head=1, state_shown=shown_)
         assert told.map is not None
-        assert np.allclose(told.map.pooled.maps, pictures[3].numpy(), atol=1e-6)
+        assert np.allclose(told.map.pooled_maps.maps, pictures[3].numpy(), atol=1e-6)
     assert told.sliders == {
         "after_token": (0, 3, 4),
         "state_head": (0, 1, here.settings["h"] - 1),
@@ -80,13 +80,13 @@ def test_what_a_mamba_layer_still_holds_is_told_token_by_token() -> None:
         assert row[1] == markup.digits(steps[j]) and row[3] == f"{shares[j]:.0%}"
     assert bars(told.html) == pytest.approx([s / max(shares) for s in shares[::-1]], abs=0.01)
     assert told.map is not None
-    assert np.allclose(told.map.pooled.maps, layer.states[4].numpy())
+    assert np.allclose(told.map.pooled_maps.maps, layer.states[4].numpy())
     change = shown(SELECTIVE_STATES, here, after_token=4, state_shown="change").map
     assert change is not None
     wanted = layer.states[4] - layer.states[3]
-    assert np.allclose(change.pooled.maps, wanted.numpy(), atol=1e-6)
+    assert np.allclose(change.pooled_maps.maps, wanted.numpy(), atol=1e-6)
     first = shown(SELECTIVE_STATES, here, after_token=0, state_shown="change").map
-    assert first is not None and np.allclose(first.pooled.maps, layer.states[0].numpy())
+    assert first is not None and np.allclose(first.pooled_maps.maps, layer.states[0].numpy())
     assert "after token 4" in told.html and told.sliders["after_token"] == (0, 4, 5)
     d, s = layer.states.shape[1:]
     assert f"A layer keeps {d} × {s} numbers" in told.text

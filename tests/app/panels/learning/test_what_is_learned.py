@@ -224,7 +224,7 @@ def test_as_many_sequences_are_tried_as_may_be_spent(
     data = Data(lambda: None, torch.zeros(600, 4), torch.zeros(600), "")  # type: ignore[arg-type, return-value]
     two = (Head("n1", 0), Head("n2", 0))
     with (
-        patch.object(sequence_reading, "cached", lambda *_, make: make()),
+        patch.object(sequence_reading, "cached_value", lambda *_, make: make()),
         patch.object(sequence_reading, "heads", lambda _: two),
         patch.object(sequence_reading, "skill", skill),
         patch.object(sequence_reading.mistakes, "examples", lambda *_: data),

@@ -153,7 +153,7 @@ def test_pairs_are_marked_where_all_sides_agree(a: int, b: int) -> None:
 
 def test_a_pair_on_which_sides_differ_is_marked(monkeypatch: pytest.MonkeyPatch) -> None:
     found = {(i, j): (i, j) != (1, 0) for i, j in product(range(2), range(3))}
-    monkeypatch.setattr(equation_sides, "cached", lambda *key, make: found)
+    monkeypatch.setattr(equation_sides, "cached_value", lambda *key, make: found)
     told = shown(INDEX_PAIRS, scene("subtensors", a=2, b=3, i=0, j=0))
     assert "✗ All three sides give the same number for 5 of 6 pairs." in told.text
     assert told.rows[2][1].endswith("✗") and told.rows[1][1].endswith("✓")

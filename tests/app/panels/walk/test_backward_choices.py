@@ -30,7 +30,9 @@ def session() -> Iterator[dict[str, Any]]:
     state: dict[str, Any] = {}
     with (
         patch.object(st, "session_state", state),
-        patch.object(checkpoint_choice, "cached", lambda *_, make: make()),  # nothing of a page
+        patch.object(
+            checkpoint_choice, "cached_value", lambda *_, make: make()
+        ),  # nothing of a page
     ):
         yield state
 
@@ -126,9 +128,9 @@ def test_the_passes_are_measured_beside_each_other() -> None:
 
 
 def test_the_curve_is_shown_where_there_is_a_choice(session: dict[str, Any]) -> None:
-    with patch.object(checkpoint_choice, "cached", lambda *_, make: PLANS[:1]):
+    with patch.object(checkpoint_choice, "cached_value", lambda *_, make: PLANS[:1]):
         assert shown(checkpoint_choice, scene("lora")).html == ""
-    with patch.object(checkpoint_choice, "cached", lambda *_, make: PLANS):
+    with patch.object(checkpoint_choice, "cached_value", lambda *_, make: PLANS):
         found = shown(checkpoint_choice, scene("lora"))
     assert found.sliders == {"budget": (0, 2, 2)}
 
@@ -305,7 +307,7 @@ def test_gradients_are_tried_together_where_one_by_one_takes_too_long(
     with (
         patch.object(Scene, "cost", SimpleNamespace(flops=flops, parameters=parameters)),
         patch.object(Scene, "run_in_pool", lambda _, run: run()),
-        patch.object(backward_pass, "cached", lambda *_, make: make()),
+        patch.object(backward_pass, "cached_value", lambda *_, make: make()),
         patch.object(backward_pass, "leaves", lambda _: range(leaves + 1)),
         patch.object(backward_pass, "slopes", slopes),
         patch.object(backward_pass, "_lines", lambda *_: "tried"),

@@ -164,7 +164,7 @@ def test_sources_are_compared_line_by_line() -> None:
 
 def test_nothing_is_pinned_at_first() -> None:
     told = text(compare._begin(MHA))
-    first, second = (knobs.subscripted(knob.name) for knob in MHA.knobs[:2])
+    first, second = (knobs.subscript_name(knob.name) for knob in MHA.knobs[:2])
     assert f"then move a knob such as {first} or {second}, or go to another page" in told
 
 

@@ -84,7 +84,7 @@ def test_an_array_says_who_makes_and_who_takes_it_and_is_shown_as_it_is(id: str)
     tensor = MHA.trace.values[id].detach()
     assert told.map is not None
     grid = tensor.reshape(tensor.shape[0], -1) if tensor.dim() == 2 else tensor[..., 0]
-    assert np.allclose(told.map.pooled.maps, grid.numpy(), equal_nan=True)
+    assert np.allclose(told.map.pooled_maps.maps, grid.numpy(), equal_nan=True)
     assert (told.map.ends.low < 0) == bool(tensor[tensor.isfinite()].min() < 0)
 
 
