@@ -335,22 +335,19 @@ class _Layout:
 
     def drawing(self, gaps: Gaps, mark: str, dark: bool) -> Drawing:
         glyphs, wires, labels = [*self.steps.glyphs.values()], self.wires(), self.labels()
-        pictures = tuple(gaps.thumbnails.placed(self.plan, self.rows, self.column_positions.names))
         columns = self.column_positions
+        pictures = tuple(gaps.thumbnails.placed(self.plan, self.rows, columns.names))
         own = fences(self.plan, self.rows, columns, glyphs, labels, pictures)
         solid = [b for g in glyphs for b in g.ink]
         solid += [picture.box.grown(style.PICTURE_CLEAR) for picture in pictures]
         solid += [text.box for texts in (labels, *(f.title for f in own)) for text in texts]
         edges = [edge for fence in own if not fence.brackets for edge in fence.box.edges]
-        spans = [
-            (columns.right_edges[t.first_state], columns.left_edges[t.last_state])
-            for t in self.repeats
-        ]
+        left, right = columns.left_edges, columns.right_edges
+        spans = [(right[part.first_state], left[part.last_state]) for part in self.repeats]
         ground = ObstacleGrid((*solid, *edges), (wire.path for wire in wires), spans)
         lines = self.separators(gaps, ground)
         bands = behind(self.plan, self.rows, columns, labels, glyphs) if self.bands else ()
-        boxes = [*solid, *(f.box for f in own), *(band.box for band in bands)]
-        boxes += _wire_bounds(wires)
+        boxes = [*solid, *(f.box for f in own), *(band.box for band in bands), *_wire_bounds(wires)]
         boxes += [extent(dash.path) for dash in lines]
         boxes = boxes or [Rectangle(0.0, 0.0, *style.EMPTY_PAGE)]
         return Drawing(
