@@ -108,6 +108,16 @@ class Cell:
         """Its torch code: one expression, or one for each output."""
         return self._ask_op("torch_code")
 
+    @property
+    def expressions(self) -> tuple[TorchExpr, ...]:
+        """The expressions of its torch code."""
+        return self.torch_code if isinstance(self.torch_code, tuple) else (self.torch_code,)
+
+    @property
+    def passes_arrays_on(self) -> bool:
+        """Whether it gives out its inputs as they are, perhaps under other names or copied."""
+        return all(isinstance(expr, Arg) for expr in self.expressions)
+
     @lazy_property
     def layer(self) -> Call | None:
         """The call that makes its layer; None if it has none."""
@@ -376,7 +386,7 @@ def array_formats(circuit: Circuit, formats: Formats) -> dict[str, str]:
     """
     found = {v.id: formats.activations for v in circuit.inputs if v.array.below is None}
     for cell in circuit.cells:
-        codes = cell.torch_code if isinstance(cell.torch_code, tuple) else (cell.torch_code,)
+        codes = cell.expressions
         for i, value in enumerate(cell.outputs):
             code = codes[i] if i < len(codes) else None
             if value.array.below is not None:

@@ -24,7 +24,6 @@ from ncd.explain.cell_arithmetic import (
 )
 from ncd.language.torch_code import Group
 from ncd.run.module import CircuitModule
-from ncd.run.program import expressions
 
 
 @dataclass(frozen=True)
@@ -114,7 +113,7 @@ def _back(
         if not isinstance(found, FormulaArithmetic | CopyArithmetic):
             break
         again = ArithmeticReader(module, values, maker, every).read(
-            expressions(maker)[output], every
+            maker.expressions[output], every
         )
         assert isinstance(again, FormulaArithmetic | CopyArithmetic)
         source, one = _source_place(found, maker, output)

@@ -21,7 +21,6 @@ from ncd.language.axes import Dim
 from ncd.language.torch_code import Call, Group, TorchExpr
 from ncd.run.evaluate import TensorOptions, compile_expr, static_value
 from ncd.run.module import CircuitModule
-from ncd.run.program import expressions
 
 # --- Kinds of arithmetic behind one number, and the places of its operands
 
@@ -465,7 +464,7 @@ def arithmetic(
     module: CircuitModule, values: Mapping[str, Tensor], cell: Cell, output: int, index: Index
 ) -> Arithmetic | CopyArithmetic | None:
     """Returns how an op made one number of an output; None if unknown, as for a parameter."""
-    said = expressions(cell)
+    said = cell.expressions
     if len(said) < len(cell.outputs):
         return _piece(cell, output, index, said[0])
     return ArithmeticReader(module, values, cell, index).read(said[output], index)

@@ -22,9 +22,7 @@ from ncd.errors import MismatchError, ParseError, short_repr
 from ncd.explain.colour_scale import CellGrid, ColourRange, map_png, palette, png, pool, rgb_image
 from ncd.language.arguments import check_flag
 from ncd.language.axes import Array, Axis
-from ncd.language.torch_code import Arg
 from ncd.run.module import CircuitModule, Trace, check_module
-from ncd.run.program import expressions
 
 POSITIVE = {False: "ffffff dbe8f2 9cc3e0 4a8fc4 1d5f9a 0a3259"}
 POSITIVE[True] = "161b22 1d3a57 2c6699 5fa3d8 b3d8f6 f4faff"
@@ -129,17 +127,13 @@ def shown_values(circuit: Circuit) -> Iterator[Value]:
 
 def _rearranges(cell: Cell) -> bool:
     """Returns whether an op only copies, renames or orders what it takes."""
-    renames = _is_same(cell) and not cell.glyph.marks
+    renames = cell.passes_arrays_on and not cell.glyph.marks
     return renames or cell.op.role in ("copy", "diagonal", "reshape", "transpose")
 
 
 def _says_more(cell: Cell) -> bool:
     """Returns whether the result of an op is shown in place of what it takes."""
-    return cell.op.role in ("scale", "mask") or (_is_same(cell) and bool(cell.glyph.marks))
-
-
-def _is_same(cell: Cell) -> bool:
-    return all(isinstance(code, Arg) for code in expressions(cell))
+    return cell.op.role in ("scale", "mask") or (cell.passes_arrays_on and bool(cell.glyph.marks))
 
 
 def thumbnail_frames(circuit: Circuit) -> dict[str, Thumbnail]:

@@ -27,7 +27,6 @@ from ncd.language.axes import Array, Axis
 from ncd.language.number_formats import BITS, Formats
 from ncd.language.op import TilingRule
 from ncd.language.terms import Term
-from ncd.language.torch_code import Arg
 
 # --- Amounts of numbers as formulas in the sizes of axes and of their tiles
 
@@ -741,7 +740,7 @@ class Stream:
         costs = {op.node: op.flops for op in cost_of(self.circuit).ops}
         found = []
         for op in self.schedule.ops:
-            if passes(op.cell.torch_code):
+            if op.cell.passes_arrays_on:
                 continue
             arrays = [(v.id, v.array) for v in (*op.cell.inputs, *op.cell.outputs)]
             arrays += [(weight.id, weight.array) for weight in op.weights]
@@ -771,11 +770,6 @@ class Stream:
             for name in self.grouped_axes
             if names and name not in names
         )
-
-
-def passes(code: object) -> bool:
-    """Returns whether an op only passes its arrays on."""
-    return isinstance(code, tuple) and all(isinstance(expr, Arg) for expr in code)
 
 
 def stream(

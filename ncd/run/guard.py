@@ -26,7 +26,7 @@ from ncd.run.device import free_bytes
 from ncd.run.evaluate import CREATING_NODES, TensorOptions, matrix_product
 from ncd.run.limits import Limits, check_free, checked_limits, weight
 from ncd.run.module import CircuitModule, with_recompute, with_rounding
-from ncd.run.program import expressions, part
+from ncd.run.program import part
 from ncd.run.run_memory import LIBRARIES, NUMBER, SCALARS, most_kernel_bytes, predicted_peak
 
 # --- Checks the calls of torch's functions by their names, before anything is allocated
@@ -291,7 +291,7 @@ def _peak_bound(term: Term, batch: int) -> int:
 
 
 def _cell_bytes_bound(cell: Cell) -> int:
-    site, said = cell.site, [node for expr in expressions(cell) for node in expr.walk()]
+    site, said = cell.site, [node for expr in cell.expressions for node in expr.walk()]
     own = () if cell.layer is not None else (i.array for i in cell.initial_values.values())
     arrays = (*site.inputs, *site.outputs, *own)  # a layer reads its weights where they are
     largest = max(array.numel for array in arrays) if arrays else 1

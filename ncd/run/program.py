@@ -116,12 +116,6 @@ def units(circuit: Circuit) -> Iterator[Cell | Loop]:
             yield unit
 
 
-def expressions(cell: Cell) -> tuple[TorchExpr, ...]:
-    """Returns the expressions of a cell's op."""
-    said = cell.torch_code
-    return said if isinstance(said, tuple) else (said,)
-
-
 def part(cell: Cell) -> UnboundInstruction:
     """Returns a cell as a step without slots."""
     ins, outs = (tuple([value.id for value in end]) for end in (cell.inputs, cell.outputs))
@@ -133,7 +127,7 @@ def part(cell: Cell) -> UnboundInstruction:
 def _unbound_instruction(cell: Cell) -> UnboundInstruction:
     """Returns an op on its site as a step, of no values yet."""
     ranks = tuple(len(array.shape) for array in cell.site.inputs)
-    said, layer, every = cell.torch_code, cell.layer, expressions(cell)
+    said, layer, every = cell.torch_code, cell.layer, cell.expressions
     alone = isinstance(said, TorchExpr) or len(every) == 1
     name = layer.function if layer else ""
     run = compile_expr(every[0], ranks, name) if alone else compile_exprs(every, ranks, name)

@@ -421,5 +421,5 @@ def _axis(axis: Axis) -> AxisFacts:
 
 def _passes(cell: Cell) -> bool:
     """Returns whether an op only passes its inputs on."""
-    code = cell.torch_code if isinstance(cell.torch_code, tuple) else (cell.torch_code,)
+    code = cell.expressions
     return all(isinstance(own, Arg) for own in code)

@@ -12,7 +12,6 @@ from ncd.findings.reading.finding import Edit
 
 SIZE_METHODS = ("view", "reshape", "expand", "unflatten", "split", "repeat")  # take sizes
 SIZE_OR_AXIS_METHODS = (*SIZE_METHODS, "permute", "transpose")  # take sizes or places of axes
-LOOSE = (ast.BinOp, ast.BoolOp, ast.UnaryOp, ast.Compare, ast.Lambda, ast.IfExp)
 SPACES = ("torch", "F", "nn", "np", "math", "einops")
 
 

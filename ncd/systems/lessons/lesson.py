@@ -246,7 +246,7 @@ def _question(entry: Entry, ask: str) -> Question | None:
 
 def _news(cell: Cell) -> int:
     """Returns how many axes an op adds and drops, less for one that changes no numbers."""
-    calls = cell.torch_code if isinstance(cell.torch_code, tuple) else (cell.torch_code,)
+    calls = cell.expressions
     passes = all(isinstance(call, Arg) for call in calls)
     return _changed_axis_count(cell) + (cell.op.role not in PASSING) * 2 - passes * 9
 

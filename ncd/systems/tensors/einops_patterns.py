@@ -20,7 +20,6 @@ from ncd.words import nearest_name
 # --- einops patterns as terms that split, permute, merge, reduce and repeat axes
 
 REDUCTIONS = ("max", "mean", "min", "sum")
-HOW = ("rearrange", "repeat", *REDUCTIONS)
 ELLIPSIS = "..."
 _GROUP = re.compile(r"\((?P<several>[^()]*)\)|(?P<one>[^\s()]+)")
 

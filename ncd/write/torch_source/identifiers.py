@@ -244,7 +244,7 @@ class VariableNames:
         self.real[name] = value.array.below is None
 
     def name_candidates(self, cell: Cell, place: int) -> list[str]:
-        """Yields possible names for a result, the best first."""
+        """Returns possible names for a result, the best first."""
         value, op = cell.outputs[place], cell.op
         given = self.given.get(self.root(value))
         if given:

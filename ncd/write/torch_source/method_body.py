@@ -99,7 +99,7 @@ class BlockStatements:
     def _write_call(
         self, body: MethodBody, inputs: Boundary, outputs: Boundary, time: int, more: str = ""
     ) -> None:
-        """Returns one call of a body; ``more`` is the variable for its additional output."""
+        """Writes one call of a body; ``more`` is the variable for its additional output."""
         ins, outs = self._variable_names(inputs), list[str]()
         name = next((n for n in reversed(body.scope.path) if not n.isdecimal()), "out")
         for place, value in enumerate(outputs):

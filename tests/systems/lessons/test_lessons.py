@@ -77,5 +77,5 @@ def test_a_lesson_made_from_a_system_asks_about_ops_that_compute() -> None:
         makers = {f"ask=shape:{made.id}": cell for cell in circuit.cells for made in cell.outputs}
         for query, _ in lesson._shapes(entry, circuit):
             cell = makers[query]
-            calls = cell.torch_code if isinstance(cell.torch_code, tuple) else (cell.torch_code,)
+            calls = cell.expressions
             assert not all(isinstance(call, Arg) for call in calls), (name, cell.op)

@@ -19,7 +19,6 @@ from ncd.app.state.cache import cached_value
 from ncd.circuit.circuit import Value
 from ncd.drawing.pipeline import draw
 from ncd.explain.colour_scale import CellGrid, ColourRange
-from ncd.rewrite.tile_schedule import passes
 from ncd.site import markup
 from ncd.site.op_cards import title
 
@@ -84,7 +83,7 @@ def stacks(scene: Scene) -> list[Stack]:
     """Returns the visible arrays that are images, without copies and without other names of one."""
     drawing = draw(scene.term, **scene.draw_options, folded=selection.folded_in(scene.circuit))
     wires = {wire.array: wire.made_by for wire in reversed(drawing.wires)}
-    same = (c for c in scene.circuit.cells if c.op.role == "copy" or passes(c.torch_code))
+    same = (c for c in scene.circuit.cells if c.op.role == "copy" or c.passes_arrays_on)
     copies = {v.id for c in same for v in c.outputs}
     values = (v for id, v in scene.circuit.values.items() if id in wires and id not in copies)
     found = (_stack(value, wires[value.id]) for value in values)

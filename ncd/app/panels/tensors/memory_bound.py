@@ -28,7 +28,7 @@ from ncd.language.blocks import Equation
 from ncd.language.number_formats import BITS
 from ncd.language.terms import Term
 from ncd.rewrite.tile_loop import Cut
-from ncd.rewrite.tile_schedule import Stream, passes, stream, too_large
+from ncd.rewrite.tile_schedule import Stream, stream, too_large
 from ncd.site import markup
 from ncd.site.markup import mathml
 from ncd.systems.tensors.flash_attention import flash_attention
@@ -371,7 +371,7 @@ class WhatMoves:
         drawing = draw(scene.term, dark=scene.dark, width=scene.width, folded=())
         slow = {move.id for move in loop.moves}
         for op in loop.schedule.ops:
-            if passes(op.cell.torch_code) and all(v.id in slow for v in op.cell.inputs):
+            if op.cell.passes_arrays_on and all(v.id in slow for v in op.cell.inputs):
                 slow |= {v.id for v in op.cell.outputs}
         inside = {v.id for op in loop.schedule.ops for v in op.cell.outputs} - slow
 
