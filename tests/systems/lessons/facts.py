@@ -133,6 +133,11 @@ def growth_factor(f: Facts, knob: str) -> float:
     return f.then.settings[knob] / f.settings[knob]
 
 
+def answer(right: str) -> Claim:
+    """The claim that this is the right answer to a view's question."""
+    return lambda f: f.answer == right
+
+
 def _is(label: str, name: str) -> bool:
     return not name or label == name or label.split()[-1] == name or label.split()[0] == name
 

@@ -21,7 +21,7 @@ from ncd.systems.tensors.array_indexing import arrays
 from ncd.systems.tensors.memory_layout import patches
 from ncd.systems.training.module_or_functional import houses
 from ncd.systems.training.plane_training import PlaneTraining
-from tests.systems.lessons.facts import Claim, Facts, growth_factor
+from tests.systems.lessons.facts import Claim, Facts, answer, growth_factor
 
 
 def outputs(f: Facts, *inputs: Tensor) -> tuple[Tensor, ...]:
@@ -178,7 +178,7 @@ LESSONS: Mapping[str, Mapping[str, Claim]] = {
         ),
     },
     "elementwise": {
-        "The same axes: f meets each number alone.": lambda f: f.ins("f") == f.outs("f"),
+        "At which places of the row does the result change?": answer("the same place only"),
         "On the left f works out 12 numbers, and then one row is kept.": lambda f: (
             f.value("f").numel() == 12 and f.outs("Index") == ["a"]
         ),
@@ -197,14 +197,17 @@ LESSONS: Mapping[str, Mapping[str, Claim]] = {
         "Both sides give the same row.": alike,
     },
     "memory-order": {
-        "Now all four axes are reversed, and then read as a table.": lambda f: (
-            (f.ins("Einsum"), f.outs("Einsum")) == (["b c h w"], ["w h c b"])
+        "Then all four axes are reversed before it is read.": lambda f: (
+            f.settings["order"] == 0
+            and (f.then.ins("Einsum"), f.then.outs("Einsum")) == (["b c h w"], ["w h c b"])
         ),
-        "16, in a table of the same shape as without any permutation, yet 12 of them stand "
-        "elsewhere.": lambda f: (
-            outputs(f)[0].shape == outputs(f.at(order=0))[0].shape
-            and outputs(f)[0].numel() == 16
-            and (moved_count(f), moved_count(f.at(order=0))) == (12, 0)
+        "How many of its numbers change?": answer("some"),
+        "12 of 16, and the shape is the same: it cannot tell you that an order is wrong.": (
+            lambda f: (
+                outputs(f)[0].shape == outputs(f.at(order=0))[0].shape
+                and outputs(f)[0].numel() == 16
+                and (moved_count(f), moved_count(f.at(order=0))) == (12, 0)
+            )
         ),
         "No error, and not one patch is a square: a vision transformer would read shreds.": (
             lambda f: read(patches(f.query["cut"]), 4).squares == 0
@@ -278,13 +281,14 @@ LESSONS: Mapping[str, Mapping[str, Claim]] = {
     },
     "linear-algebra": {
         "Both sides give the same numbers.": alike,
-        "Which operation does most of the work?": lambda f: f.answer == "Function F",
+        "Which of the two maps has more work to do?": answer("Function F"),
         "It does four times the work of Fᵀ, for the same result.": lambda f: (
             f.lit == ["Function F"] and f.count("flops", "F") == 4 * f.count("flops", "Fᵀ")
         ),
     },
     "layer-norm": {
         "Layer norm gives each position mean 0 and variance 1.": moments,
+        "At which positions does the result change?": answer("the same place only"),
         "The text becomes twice as long.": lambda f: growth_factor(f, "t") == 2,
         "Just as many, as they belong to features.": lambda f: f.at(t=8).grows("parameters") == 1,
         "And with only two features, what comes out?": lambda f: f.size("m") == 2,
@@ -296,8 +300,7 @@ LESSONS: Mapping[str, Mapping[str, Claim]] = {
         "Two gates say for every feature how much of it stays.": lambda f: (
             len(f.ops("update")) == len(f.ops("reset")) == 1
         ),
-        "3h features, cut into three: for the update gate, for the reset gate, and for what is "
-        "new.": lambda f: f.lit == ["Cut"] and f.outs("Cut") == ["h"] * 3,
+        "At which positions does the result change?": answer("the same place and all later ones"),
         "The state becomes twice as wide.": lambda f: growth_factor(f, "h") == 2,
         "2.6 times: the map of the state has twice the features on both sides, the map of the word "
         "on one.": lambda f: (
@@ -312,8 +315,8 @@ LESSONS: Mapping[str, Mapping[str, Claim]] = {
             )
             == Fraction(4, 3)
         ),
-        "Where the update gate is near 1, the old state is copied.": lambda f: (
-            "'(1 - $1) * $2 + $1 * $3'" in repr(f.ops("hidden")[0].op)
+        "Where the update gate is near 1, the old state is copied, and nothing of it is lost.": (
+            lambda f: "'(1 - $1) * $2 + $1 * $3'" in repr(f.ops("hidden")[0].op)
         ),
     },
     "mamba": {

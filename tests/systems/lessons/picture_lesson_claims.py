@@ -9,12 +9,19 @@ import torch
 import ncd
 from ncd.app.panels.images.diffusion_steps import NAMES
 from ncd.run.seeding import example_inputs
-from tests.systems.lessons.facts import Claim, Facts, growth_factor
+from tests.systems.lessons.facts import Claim, Facts, answer, growth_factor
 
 
 def work(f: Facts, label: str) -> list[int]:
     """The FLOPs of each op of a label, in order."""
     return [op.flops for op in f.cost.ops if op.label == label]
+
+
+def reached_in_two_steps(f: Facts) -> bool:
+    """Whether a node reaches those that read it, and those that read them, and no others."""
+    links = (f.value("links") != 0).float()
+    share = f.value("share")
+    return torch.equal(links @ links != 0, share @ share != 0)
 
 
 def reads_mixed_pixels(f: Facts) -> bool:
@@ -30,9 +37,9 @@ def reads_mixed_pixels(f: Facts) -> bool:
 
 LESSONS: Mapping[str, Mapping[str, Claim]] = {
     "gcn": {
-        "Each has a weight from the table, and without an edge it is 0.": lambda f: (
-            torch.equal(f.value("links") == 0, f.value("share") == 0)
-            and bool((f.value("links") == 0).any())
+        "At which nodes does the result change?": answer("some of them"),
+        "At some: those that read it, and, after the second layer, those that read them.": (
+            lambda f: f.lit == ["Einsum mix"] and reached_in_two_steps(f)
         ),
         "The graph gets twice as many nodes, and no more edges.": lambda f: (
             growth_factor(f, "n") == 2 and f.then.settings["e"] == f.settings["e"]
@@ -68,31 +75,18 @@ LESSONS: Mapping[str, Mapping[str, Claim]] = {
         ),
     },
     "identity-resnet": {
-        "What came in: same channels, same places.": lambda f: (
+        "On what does the result still depend?": answer("on all that it did before"),
+        "The gradient comes back the same way, unharmed.": lambda f: (
             f.lit.count("Add") == 1
             and [str(value.array) for value in f.ops("Add")[1].inputs]
             == [str(f.ops("Add")[1].outputs[0].array)] * 2
         ),
-        "Images become smaller from block to block, by a stride of 2.": lambda f: (
-            f.settings["s"] == 2
+        "Three pictures are read at once, each for itself, it seems.": lambda f: f.size("b") == 3,
+        "We change one of them: the answers for which ones change?": answer("all of them"),
+        "Where a block makes pictures smaller, the short way needs a convolution too.": lambda f: (
+            f.lit.count("Conv conv") == 1
             and [2 * n for n in f.shape("x/2")] == [*f.shape("x")]
-            and [4 * n for n in f.shape("x/4")] == [*f.shape("x")]
-        ),
-        "With a stride of 1 they would not.": lambda f: (
-            f.then.settings["s"] == 1
-            and f.then.ops("Add")[-1].outputs[0].array[-1].shape == f.shape("x")
-        ),
-        "6.8 times, with not a single parameter more: the kernels meet four times as many places "
-        "in the second block, and sixteen times as many in the third.": lambda f: (
-            round(float(f.grows("flops")), 1) == 6.8
-            and f.grows("parameters") == 1
-            and [
-                now // before
-                for now, before in zip(
-                    work(f, "Conv conv_2"), work(f.at(), "Conv conv_2"), strict=True
-                )
-            ]
-            == [1] * 3 + [4] * 3 + [16] * 3
+            and [cell.op.display_name for cell in f.circuit.cells].count("Conv conv") == 1 + 3
         ),
     },
     "visual-attention": {
@@ -143,31 +137,30 @@ LESSONS: Mapping[str, Mapping[str, Claim]] = {
             and f.size("n_1") * f.size("t") ** 2 == 9 * f.size("x_1") == 5184
         ),
         "All with all would be 331,776.": lambda f: f.size("x_1") ** 2 == 331_776,
-        "So the next layer moves all windows by a patch, about half a window: they lie across the "
-        "old borders.": lambda f: (
-            repr(f.ops("Roll")[0].op).endswith(", -1)") and f.settings["w"] == 3
+        "Which ones have changed after its attention?": answer("the same place and some near it"),
+        "So the next layer moves all windows by a patch, across the old borders: layer by layer, "
+        "news crosses the picture.": lambda f: (
+            f.lit[0] == "Roll" and repr(f.ops("Roll")[0].op).endswith(", -1)")
         ),
-        "Then four patches are merged into one.": lambda f: f.size("x_1") == 4 * f.size("x_2"),
-        "How many of the 4,608 numbers does that leave?": lambda f: (
-            f.size("x_1") * f.size("m_1") == 4608
-        ),
-        "Half: a quarter as many patches, each with twice the features.": lambda f: (
-            2 * f.size("x_2") * f.size("m_2") == 4608
-            and (f.size("x_1"), f.size("m_2")) == (4 * f.size("x_2"), 2 * f.size("m_1"))
+        "After a stage four patches become one, with twice the features: first details, then whole "
+        "things.": lambda f: (
+            (f.size("x_1"), f.size("m_2")) == (4 * f.size("x_2"), 2 * f.size("m_1"))
         ),
     },
     "convnext": {
-        "Four times the channels, and then back.": lambda f: (
+        "Which channels change behind it?": answer("the same place only"),
+        "Two maps mix the channels later, at each place alone, and widen them four times in "
+        "between.": lambda f: (
             f.size("d_1") == 4 * f.size("c_1") and f.outs("pwconv2") == f.ins("pwconv1")
         ),
         "The windows have 7 × 7 pixels.": lambda f: 2 * f.settings["r"] + 1 == 7,
         "What becomes of the parameters with windows of 3 × 3?": lambda f: (
             2 * f.then.settings["r"] + 1 == 3
         ),
-        "Hardly fewer.": lambda f: 0.9 < f.grows("parameters") < 1,
-        "Each channel has a window of its own, that mixes no channels: so wide windows are cheap, "
-        "and the maps have most of the weights.": lambda f: (
-            f.cost.ops[3].parameters == f.size("c_1") * (9 + 1)
+        "Hardly fewer: as no window mixes channels, even wide ones are cheap, and the maps have "
+        "most of the weights.": lambda f: (
+            0.9 < f.grows("parameters") < 1
+            and f.at().cost.ops[3].parameters == f.at().size("c_1") * (7 * 7 + 1)
             and f.share("parameters", "pwconv1", "pwconv2") > 0.5
         ),
         "If this window mixed all 64 channels as well, it would have 200,704 weights in place of "
@@ -210,11 +203,12 @@ LESSONS: Mapping[str, Mapping[str, Claim]] = {
             and min(f.count("parameters", "fc1"), f.count("parameters", "fc2"))
             > f.count("parameters", "q")
         ),
-        "Which operation has the most parameters?": lambda f: f.answer == "Linear modulation",
-        "The modulation, with 29% of them, in the published models too.": lambda f: (
-            round(f.share("parameters", "modulation"), 2) == 0.29
-            and (d := f.published("dit-xl-2", n=2)).count("parameters", "modulation")
-            > max(d.count("parameters", name) for name in ("fc1", "fc2", "q", "t_1"))
+        "Which operation has the most parameters in the published model?": (
+            answer("Linear modulation")
+        ),
+        "The modulation: a third of them there, and 29% here.": lambda f: (
+            round(3 * f.published("dit-xl-2").share("parameters", "modulation"), 1) == 1
+            and round(f.share("parameters", "modulation"), 2) == 0.29
         ),
         "But it does only 3% of the work: it runs once for a picture, not once for a patch.": (
             lambda f: round(f.share("flops", "modulation"), 2) == 0.03
