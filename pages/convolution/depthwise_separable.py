@@ -18,7 +18,8 @@ WHY = """
 Each filter of a [convolution](convolution) reads a window of *every* channel, so that its weights
 are a product of three sizes: the window, the channels that go in, and those that come out. Here
 each channel is first convolved with a window of its own, which mixes nothing, and then a window of
-a single pixel mixes the channels, which looks nowhere. Of the product a sum is left.
+a single pixel mixes the channels, which looks nowhere. So the product *k*² · *c* · *f* becomes the
+sum *k*² · *c* + *c* · *f*.
 
 Their ratio is 1/*f* + 1/*k*². With many channels the first part is nothing, and with a window of
 three pixels a ninth of the work remains. It is surprising what does not help: with fewer channels

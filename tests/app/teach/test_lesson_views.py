@@ -49,3 +49,18 @@ def test_a_written_lesson_says_something_at_each_view_and_shows_why_after_each_q
         asks = [i for i, view in enumerate(lesson.views) if "ask=" in view.query]
         assert len(asks) >= 2 and max(asks) < len(lesson.views) - 1, name
         assert not any("panel=" in lesson.views[i].query for i in asks)  # it might tell the answer
+
+
+def test_a_view_sets_only_what_its_panel_or_its_page_shows() -> None:
+    """A control of another panel would be set in vain, and a switch of what does not exist."""
+    for name, lesson in written_lessons().items():
+        every = {panel.title: {one.name for one in panel.controls} for panel in panels()[name]}
+        for view in lesson.views:
+            said = dict(parse_qsl(view.query))
+            elsewhere = set().union(*every.values()) - every.get(said.get("panel", ""), set())
+            assert not elsewhere & set(said), (name, view)
+            if "frozen" in said:
+                module = ncd.compile(ncd.catalogue[name].build())
+                inputs = {value.id for value in module.circuit.inputs}
+                known = inputs | {name for name, _ in module.named_parameters()}
+                assert known >= set(said["frozen"].split(",")), (name, view)
