@@ -30,7 +30,7 @@ from ncd.cli.commands import (
 from ncd.cli.output import FILES, check_output, discard_output, replace_unprintable
 from ncd.errors import NCDError
 from ncd.installation import COMMANDS, MissingExtra, needed_by
-from ncd.language.arguments import Labels
+from ncd.language.arguments import Labels, Palette
 from ncd.language.number_formats import BITS, PLAIN_FORMATS
 
 Options = Callable[["Parser"], None]
@@ -173,6 +173,8 @@ def width(text: str) -> float | str:
 def _picture_of(command: Parser) -> None:
     command.add_argument("--labels", choices=get_args(Labels), default="names")
     command.add_argument("--dark", action="store_true", help="for a dark page")
+    palette_help = "the fills: quiet, or those of the published figures"
+    command.add_argument("--palette", choices=get_args(Palette), default="quiet", help=palette_help)
     command.add_argument(
         "--width",
         type=width,

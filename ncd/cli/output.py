@@ -227,7 +227,7 @@ FILES: dict[str, Callable[[Term, argparse.Namespace], bytes]] = {
 }
 
 
-LOOK = ("labels", "title", "dark", "notes", "bands", "cells")
+LOOK = ("labels", "title", "dark", "palette", "notes", "bands", "cells")
 
 
 def _html(term: Term, args: argparse.Namespace) -> str:

@@ -41,6 +41,7 @@ from ncd.errors import ParseError, SizeError, UnknownNameError
 from ncd.errors import short_repr as quoted
 from ncd.language.arguments import (
     Labels,
+    Palette,
     check_choice,
     check_flag,
     check_formats,
@@ -90,6 +91,7 @@ def draw(
     bands: bool = False,
     cells: bool = False,
     dark: bool = False,
+    palette: Palette = "quiet",
     mark: str = "",
     formats: Formats | None = None,
     thumbnails: Mapping[str, Thumbnail] = MappingProxyType({}),
@@ -106,9 +108,10 @@ def draw(
             layers are drawn once. None draws one row of everything. A width in TeX units, such as
             "12cm", is one on paper: in TikZ the drawing takes at most so much, its labels 8 points.
         notes: Callouts by what they point at: an op's name, a block's title, or an id.
-        bands: Whether columns of data are pink and columns of operations blue.
+        bands: Whether columns of data and columns of operations have grounds of two colours.
         cells: Whether arrays are also drawn as grids of cells beside their wires.
         dark: Whether the colours are for a dark page.
+        palette: The fills: "quiet", or "paper" for those of the published figures, with shadows.
         mark: The id of an op to mark as failing.
         formats: Number formats; an array that is cast to another one has its name on its wire.
         thumbnails: Small pictures of the values of arrays by the arrays' ids, as of
@@ -133,6 +136,7 @@ def draw(
     check_term(term, "draw")
     check_choice(labels, "labels", "draw", get_args(Labels))
     check_texts(notes, "notes", "draw")
+    check_choice(palette, "palette", "draw", get_args(Palette))
     for name, value in (("mark", mark), ("title", title)):
         check_text(value, name, "draw")
     for name, flag in (("bands", bands), ("cells", cells), ("dark", dark)):
@@ -141,7 +145,8 @@ def draw(
     _check_thumbnails(thumbnails)
     if isinstance(width, str):
         look: dict[str, Any] = {"folded": folded, "notes": notes, "bands": bands, "cells": cells}
-        look |= {"dark": dark, "mark": mark, "formats": formats, "thumbnails": thumbnails}
+        look |= {"dark": dark, "palette": palette, "mark": mark, "formats": formats}
+        look["thumbnails"] = thumbnails
         again = partial(draw, term, labels, title=title, **look)
         return fit_width(lambda room: again(width=room), drawing_units(width))
     if width is not None and not positive(width):
@@ -157,7 +162,7 @@ def draw(
     sized = labels != "names" or cells
     drawing = cached_drawing(circuit, options, sized, lambda: _complete_drawing(circuit, options))
     drawn = tuple(replace(own, thumbnail=thumbnails[own.array]) for own in drawing.thumbnails)
-    return fast_replace(drawing, title=title or drawing.title, thumbnails=drawn)
+    return fast_replace(drawing, title=title or drawing.title, thumbnails=drawn, palette=palette)
 
 
 def _check_thumbnails(value: object) -> None:

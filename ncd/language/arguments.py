@@ -11,9 +11,10 @@ from ncd.errors import ParseError, UnknownNameError, short_repr
 from ncd.language.number_formats import Formats
 from ncd.language.terms import Term
 
-# --- The choices for the labels of wires: their names, their sizes, or both
+# --- The choices for a drawing: what its wires are labelled with, and its fills
 
 Labels = Literal["names", "sizes", "both"]
+Palette = Literal["quiet", "paper"]
 
 
 # --- Checks of the arguments that users pass to public functions

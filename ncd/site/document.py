@@ -20,7 +20,6 @@ from ncd.circuit.circuit import Circuit
 from ncd.circuit.elaborate import elaborate
 from ncd.circuit.sized_system import ParametricTerm, SizeRange, parametric_term
 from ncd.drawing.backends.drawing import Drawing
-from ncd.drawing.backends.svg import shadow
 from ncd.drawing.elements import style
 from ncd.drawing.elements.fonts import font_faces
 from ncd.drawing.plan.collapse import CollapsibleBlock
@@ -270,7 +269,7 @@ def css(drawings: Iterable[Drawing], more: Iterable[Drawing] = ()) -> str:
     """Returns the style sheet of a file with these drawings, and the fonts for their labels."""
     every = (*drawings, *more)
     spans = (span for d in every for text in d.texts for span in text.label.spans)
-    names = (*style.COLOURS, *style.ROLES)
+    names = (*style.COLOURS, *style.QUIET)
     colours = ";".join(
         f"--{name}:light-dark({style.paint_colour(name)},{style.paint_colour(name, dark=True)})"
         for name in names
@@ -377,7 +376,6 @@ def slides_html(slides: Sequence[Slide], title: str = "") -> str:
         policy=policy(SLIDES_JS),
         title=markup.text(title or slides[0].title),
         css=style,
-        shadow=shadow(dark=False),
         slides="".join(_slide(slide, n) for n, slide in enumerate(slides)),
         count=len(slides),
         js=SLIDES_JS,
@@ -391,7 +389,6 @@ def _slide(slide: Slide, n: int) -> str:
         facts = f"<details><summary>Show the sizes</summary>{facts}</details>"
     panel = f'<div class="panel">{slide.panel}</div>' if slide.panel else ""
     drawn = svg(slide.drawing) if slide.drawing is not None else ""
-    drawn = drawn.replace(shadow(dark=False), "")  # the page has it once
     return (
         f'<section class="slide" aria-label="{markup.text(slide.title)}"{" hidden" if n else ""} '
         f'data-axes="{markup.text(slide.axes)}" data-select="{markup.text(slide.select)}">'

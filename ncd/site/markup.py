@@ -121,7 +121,7 @@ def colour(role: str, dark: bool | None) -> str:
     """Returns the colour of a role; with ``dark`` None, a variable of the page's theme.
 
     >>> colour("softmax", dark=False), colour("softmax", None)
-    ('#cce7cf', 'var(--softmax)')
+    ('#c4d9c6', 'var(--softmax)')
     """
     return f"var(--{role})" if dark is None else role_colour(role, dark)
 

@@ -115,7 +115,7 @@ def _write_file(path: Path, bytes: bytes) -> int:
 
 def picture(drawing: Drawing) -> str:
     """Returns a drawing as an SVG file that follows the colours of the page around it."""
-    names = (*style.COLOURS, *style.ROLES)
+    names = (*style.COLOURS, *style.QUIET)
     colours = ";".join(
         f"--{name}:light-dark({style.paint_colour(name)},{style.paint_colour(name, dark=True)})"
         for name in names

@@ -41,7 +41,7 @@ def heads() -> dict[str, tuple[str, str]]:
 
 HEADS = heads()
 SECTIONS = {entry.name: entry.section for entry in CATALOGUE.values()}
-PAINTS = (*style.COLOURS, *style.ROLES)
+PAINTS = (*style.COLOURS, *style.QUIET)
 LIGHT = {
     style.paint_colour(name, dark=True): style.paint_colour(name) for name in PAINTS
 }  # for paper

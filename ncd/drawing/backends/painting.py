@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import hypot
 
@@ -52,10 +52,11 @@ def layers(drawing: DrawingData) -> Iterator[Stroke | Dot | Text | PictureTile]:
     """Yields every primitive in painting order."""
     behind = [extra for extra in drawing.extras if extra.behind]
     items = [item for glyph in drawing.glyphs for item in glyph.items]
+    quiet = drawing.palette == "quiet"
     for fence in drawing.fences:
-        yield from _fence(fence)
+        yield from _fence(fence, quiet)
     for extra in behind:
-        yield from _extra(extra)
+        yield from _extra(extra, quiet)
     for dash in drawing.dashes:
         yield Stroke(dash.path, width=style.DASH_WIDTH, is_dashed=True)
     yield from (_item(item) for item in items if is_under(item))
@@ -69,7 +70,7 @@ def layers(drawing: DrawingData) -> Iterator[Stroke | Dot | Text | PictureTile]:
     yield from drawing.labels
     for extra in drawing.extras:
         if not extra.behind:
-            yield from _extra(extra)
+            yield from _extra(extra, quiet)
     for drawn in drawing.thumbnails:
         yield from drawn.tiles
         for x0, y0, x1, y1 in drawn.marks:
@@ -138,13 +139,13 @@ def is_soft(item: Item) -> bool:
     return isinstance(item, Outline) and item.is_closed and item.paint in ROLES
 
 
-def _fence(fence: DrawnFence) -> Iterator[Stroke | Text]:
+def _fence(fence: DrawnFence, quiet: bool) -> Iterator[Stroke | Text]:
     for path in fence.brackets:
         yield Stroke(path, width=style.BRACKET, round=True)
     if not fence.brackets:
         x0, y0, x1, y1 = fence.box
         frame = polygon(corners((x0 + x1) / 2, (x1 - x0) / 2, y0, y1))
-        yield Stroke(frame, fence.role, is_closed=True, has_shadow=True)
+        yield _soft(Stroke(frame, fence.role, is_closed=True), quiet)
     yield from fence.title
 
 
@@ -157,15 +158,22 @@ def _wire(wire: DrawnWire, ends: Ends) -> Iterator[Stroke]:
     yield Stroke(gap, line="page", width=style.DOUBLE - style.WIRE)
 
 
-def _extra(extra: Annotation) -> Iterator[Stroke | Dot | Text]:
-    return (_item(item, soft=is_soft(item)) for item in extra.items)
+def _extra(extra: Annotation, quiet: bool) -> Iterator[Stroke | Dot | Text]:
+    for item in extra.items:
+        part = _item(item)
+        yield _soft(part, quiet) if isinstance(part, Stroke) and is_soft(item) else part
 
 
-def _item(item: Item, soft: bool = False) -> Stroke | Dot | Text:
+def _soft(shape: Stroke, quiet: bool) -> Stroke:
+    """Returns a coloured shape with its thin border, or with the shadow of the paper's palette."""
+    if quiet:
+        return replace(shape, line="edge", width=style.EDGE)
+    return replace(shape, has_shadow=True)
+
+
+def _item(item: Item) -> Stroke | Dot | Text:
     if isinstance(item, Outline):
-        return Stroke(
-            item.path, item.paint, width=item.stroke, is_closed=item.is_closed, has_shadow=soft
-        )
+        return Stroke(item.path, item.paint, width=item.stroke, is_closed=item.is_closed)
     return item
 
 

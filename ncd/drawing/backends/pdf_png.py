@@ -167,7 +167,9 @@ class _Page:
     def colour(self, name: str) -> Any:
         if name == "shadow":
             return self.shapes.color_from_hex_string("#000000")
-        return self.shapes.color_from_hex_string(style.paint_colour(name, self.drawing.dark))
+        drawing = self.drawing
+        colour = style.paint_colour(name, drawing.dark, drawing.palette)
+        return self.shapes.color_from_hex_string(colour)
 
 
 # --- Writes a drawing as PNG, within a limit of pixels

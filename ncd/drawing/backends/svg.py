@@ -13,7 +13,7 @@ from base64 import b64encode
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from html import escape
 from typing import Any, TypeVar
 
@@ -44,6 +44,7 @@ from ncd.drawing.elements.primitives import (
     Text,
     fast_replace,
 )
+from ncd.language.arguments import Palette
 
 # --- The style rules of drawings as SVG, and the soft shadow of coloured shapes
 
@@ -140,7 +141,9 @@ def write(
     paint: Paint | None = None,
     naming: Naming = accessible_name,
 ) -> str:
-    """Returns the SVG text of a drawing; without ``shadows`` fences have thin borders instead.
+    """Returns the SVG text of a drawing.
+
+    In the paper's palette fences have shadows, or thin borders without ``shadows``.
 
     ``paint`` returns the colour of a role, of "ink", "page" and so on; by default the theme's.
     ``naming`` returns the name of a part from the text that stands there and its words.
@@ -154,8 +157,12 @@ class _SvgWriter:
     def __init__(
         self, drawing: DrawingData, shadows: bool, paint: Paint | None, naming: Naming
     ) -> None:
-        self.drawing, self.shadows, self.naming = drawing, shadows, naming
-        self.paint = paint or (lambda name: style.paint_colour(name, drawing.dark))
+        self.drawing, self.naming = drawing, naming
+        self.is_quiet = drawing.palette == "quiet"
+        self.shadows = shadows and not self.is_quiet
+        self.paint = paint or partial(
+            style.paint_colour, dark=drawing.dark, palette=drawing.palette
+        )
         self.ends = wire_ends(drawing)
         self.named: dict[tuple[str, str], list[Text]] = defaultdict(list)
         for label in drawing.labels:
@@ -204,10 +211,15 @@ class _SvgWriter:
         return rules(double, used) + self.soft()
 
     def soft(self) -> str:
-        """Returns the shadow of a theme, with an id that differs between light and dark."""
+        """Returns the border or the shadow of coloured shapes.
+
+        The id of a shadow differs between light and dark.
+        """
         theme = style.theme(self.drawing.dark)
         soft = f"filter:url(#{SHADOW[self.drawing.dark]})"
-        if not self.shadows:
+        if self.is_quiet:
+            soft = f"stroke:{self.paint('edge')};stroke-width:{number(style.EDGE)}"
+        elif not self.shadows:
             soft = f"stroke:currentColor;stroke-opacity:{number(theme.shadow)}"
         return f".circuit{'.dark' * self.drawing.dark} .soft{{{soft}}}"
 
@@ -406,7 +418,9 @@ class SvgTemplate:
     visible_part: Way
     wires: tuple[Spot, ...]
     ops: tuple[int | None, ...]
-    pieces: dict[bool, list[str]] = field(default_factory=dict)
+    pieces: dict[tuple[bool, Palette], list[str]] = field(
+        default_factory=dict
+    )  # by fonts and fills
     gap_texts: dict[int, str] = field(default_factory=dict)  # what stands at each gap
 
     @property
@@ -427,9 +441,9 @@ def svg(drawing: DrawingData, fonts: bool) -> str:
     pattern: SvgTemplate | None = getattr(drawing, "_pattern", None)
     if pattern is None:
         return write(drawing, fonts)
-    pieces = pattern.pieces.get(fonts)
+    pieces = pattern.pieces.get((fonts, drawing.palette))
     if pieces is None:
-        pieces = pattern.pieces[fonts] = _pieces(drawing, fonts, pattern.gap_texts)
+        pieces = pattern.pieces[fonts, drawing.palette] = _pieces(drawing, fonts, pattern.gap_texts)
     if not pieces:
         return write(drawing, fonts)
     words = [

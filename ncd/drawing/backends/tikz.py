@@ -189,7 +189,7 @@ def _picture(drawing: DrawingData, unit: float) -> Iterator[str]:
     yield rf"\begin{{tikzpicture}}[{_options(unit)}]"
     yield r"\medmuskip=3mu \thickmuskip=4mu"  # as near to our own spaces as is round
     for name in dict.fromkeys(_colours(parts)):
-        value = style.paint_colour(name, drawing.dark)[1:].upper()
+        value = style.paint_colour(name, drawing.dark, drawing.palette)[1:].upper()
         yield rf"\definecolor{{ncd{name}}}{{HTML}}{{{value}}}"
     yield rf"\useasboundingbox {_rectangle(drawing.box)};"
     if drawing.dark:

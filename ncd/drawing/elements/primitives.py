@@ -12,6 +12,7 @@ from fontTools.misc.bezierTools import calcCubicBounds, cubicPointAtT
 
 from ncd.drawing.elements.labels import Label
 from ncd.drawing.elements.plan_columns import PlanItem
+from ncd.language.arguments import Palette
 
 # --- The primitives of a drawing as data: shapes with coordinates and the ids of their parts
 
@@ -347,6 +348,7 @@ class DrawingData:
     thumbnails: tuple[DrawnThumbnail, ...] = ()
     highlighted_id: str = ""
     dark: bool = False
+    palette: Palette = "quiet"
 
     @property
     def texts(self) -> list[Text]:

@@ -1,17 +1,49 @@
 """The one table of colours and sizes; a role has the same colour in every view.
 
-Fills are those of the published figures (read off in their units). The dark ones have the same hue
-and a contrast of at least 4.5 : 1 with light ink. Colour is never the only sign.
+Colour is never the only sign. Ink on every fill has a contrast of at least 4.5 : 1.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ncd.language.arguments import Palette
 from ncd.language.blocks import check_role
 
-# role: fill on light pages, fill on dark pages
-ROLES: dict[str, tuple[str, str]] = {
+Fills = dict[str, tuple[str, str]]  # by the role: on light pages, on dark pages
+
+# What learns is blue, what contracts violet, what goes number by number or into shares green, what
+# copies or moves sand, what looks at windows teal; containers are nearly the page, callouts cream.
+QUIET: Fills = {
+    "activate": ("#c4d9c6", "#243a2b"),
+    "concat": ("#e4d3b1", "#5a4d35"),
+    "convolution": ("#d5e8f9", "#26394b"),
+    "copy": ("#e4d3b1", "#5a4d35"),
+    "data": ("#fff3cf", "#453d1c"),
+    "diagonal": ("#fbf0d0", "#4b4120"),
+    "einsum": ("#dfd5eb", "#484059"),
+    "folded": ("#dfe5ea", "#36404b"),
+    "index": ("#c3dcdf", "#345054"),
+    "linear": ("#d5e8f9", "#26394b"),
+    "mask": ("#dcdfe3", "#3d424a"),
+    "model": ("#ece7f2", "#2c2736"),
+    "module": ("#f6f4f0", "#1b1f25"),
+    "neutral": ("#f3f3f4", "#24282f"),
+    "note": ("#fbe6a8", "#5a4a12"),
+    "operation": ("#cddcec", "#2f4560"),
+    "repeat": ("#f3f3f4", "#24282f"),
+    "reshape": ("#e4d3b1", "#5a4d35"),
+    "residual": ("#eceef2", "#262b33"),
+    "scale": ("#f2ecd2", "#4a4427"),
+    "shortcut": ("#e9efdf", "#333a28"),
+    "softmax": ("#c4d9c6", "#243a2b"),
+    "transpose": ("#cfdccb", "#33422f"),
+    "weighted": ("#e8d6e3", "#573f53"),
+    "window": ("#c3dcdf", "#345054"),
+}
+
+# The fills of the published figures, read off in their units; the dark ones have the same hue.
+PAPER: Fills = {
     "activate": ("#fce0e1", "#5a3338"),
     "concat": ("#ffd797", "#654614"),
     "convolution": ("#e5f2f9", "#27404e"),
@@ -40,29 +72,34 @@ ROLES: dict[str, tuple[str, str]] = {
 }
 
 
-def role_colour(role: str, dark: bool = False) -> str:
+PALETTES: dict[Palette, Fills] = {"quiet": QUIET, "paper": PAPER}
+
+
+def role_colour(role: str, dark: bool = False, palette: Palette = "quiet") -> str:
     """Returns the colour of a role.
 
-    >>> role_colour("softmax"), role_colour("softmax", dark=True)
-    ('#cce7cf', '#2c4f33')
+    >>> role_colour("copy"), role_colour("copy", dark=True), role_colour("copy", palette="paper")
+    ('#e4d3b1', '#5a4d35', '#f5d423')
 
     Raises UnknownNameError for a role that there is not.
     """
     check_role(role, "fill")
-    return ROLES[role][dark]
+    return PALETTES[palette][role][dark]
 
 
 @dataclass(frozen=True)
 class Theme:
-    """The colours that are not roles: ink, page, error mark, shadow, and the blue of touched cells.
+    """The colours that are not roles: ink, page, error mark, and the blue of touched cells.
 
-    ``light`` is the ink on that blue. ``lift`` marks axes over which everything is broadcast,
-    ``inner`` those that only some inputs have.
+    ``edge`` is the border of coloured shapes in the quiet palette, ``shadow`` how opaque their
+    shadow is in the paper's. ``light`` is the ink on that blue. ``lift`` marks axes over which
+    everything is broadcast, ``inner`` those that only some inputs have.
     """
 
     ink: str
     page: str
     error: str
+    edge: str
     shadow: float
     touch: str
     lift: str
@@ -71,10 +108,26 @@ class Theme:
 
 
 LIGHT = Theme(
-    "#16181d", "#ffffff", "#c3002f", 0.35, touch="#1647ff", lift="#8f14ff", inner="#dc3040"
+    ink="#16181d",
+    page="#ffffff",
+    error="#c3002f",
+    edge="#b4b3b0",
+    shadow=0.35,
+    touch="#1647ff",
+    lift="#8f14ff",
+    inner="#dc3040",
 )
-COLOURS = ("ink", "page", "error", "touch", "lift", "inner", "light")
-DARK = Theme("#eceef2", "#101419", "#ff6b81", 0.8, touch="#3f66ff", lift="#9554ff", inner="#dd3b44")
+DARK = Theme(
+    ink="#eceef2",
+    page="#101419",
+    error="#ff6b81",
+    edge="#6b717b",
+    shadow=0.8,
+    touch="#3f66ff",
+    lift="#9554ff",
+    inner="#dd3b44",
+)
+COLOURS = ("ink", "page", "error", "edge", "touch", "lift", "inner", "light")
 
 
 def theme(dark: bool) -> Theme:
@@ -82,15 +135,15 @@ def theme(dark: bool) -> Theme:
     return DARK if dark else LIGHT
 
 
-def paint_colour(name: str, dark: bool = False) -> str:
+def paint_colour(name: str, dark: bool = False, palette: Palette = "quiet") -> str:
     """Returns the colour of a role, of a name of the theme such as "ink", or "none".
 
     >>> paint_colour("ink"), paint_colour("softmax")
-    ('#16181d', '#cce7cf')
+    ('#16181d', '#c4d9c6')
     """
     if name == "none":
         return name
-    return getattr(theme(dark), name) if name in COLOURS else role_colour(name, dark)
+    return getattr(theme(dark), name) if name in COLOURS else role_colour(name, dark, palette)
 
 
 # All lengths are in drawing units (a screen pixel at scale 1), after the published figures.
@@ -210,7 +263,8 @@ WITH_THUMBNAILS = 1.4  # times the height that a drawing may have without them
 THUMBNAIL_ROOM = 7.0  # between a thumbnail and the wires around it
 PICTURE_CLEAR = 3.0  # between a thumbnail and a separator
 THUMBNAIL_SIDE = 9.0  # on both sides of it
-SHADOW = 2.2
+SHADOW = 2.2  # the deviation of the soft shadow
+EDGE = 1.0  # the border of a coloured shape
 ERROR, ERROR_DASH = 2.5, (4.0, 3.0)
 CORNER = 4.0
 

@@ -592,7 +592,7 @@ ANNOTATIONS = (
     LegendEntry(
         "columns",
         "Columns",
-        "Pink columns stand behind arrays, blue ones behind operations.",
+        "Cream columns stand behind arrays, blue ones behind operations.",
         "",
         lambda: SIZES(Function("G", "a -> b")),
         {"bands": True},

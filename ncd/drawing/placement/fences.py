@@ -158,7 +158,7 @@ def _array_rows(plan: Plan, rows: Sequence[Rows], s: int, value: Value) -> list[
     return found
 
 
-# --- Bands: pink columns behind arrays and blue ones behind ops, as in section 2.3 of the paper
+# --- Bands: columns of one colour behind arrays, of another behind ops (section 2.3 of the paper)
 
 
 def bands(

@@ -29,7 +29,7 @@ def test_a_frame_is_painted_around_its_block_and_the_outer_one_around_the_inner(
     painted = [
         tuple(Rectangle.from_points(p for curve in part.path for p in curve))
         for part in layers(drawing)
-        if isinstance(part, Stroke) and part.has_shadow
+        if isinstance(part, Stroke) and part.line == "edge"
     ]
     for fence in drawing.fences:
         if not fence.brackets:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -62,7 +63,7 @@ def kinds(drawing) -> list[str]:
             found.append(known[id(part)])
         elif part.is_dashed:
             found.append("dash")
-        elif part.has_shadow:
+        elif part.has_shadow or part.line == "edge":
             found.append(f"soft {part.fill}")
         else:
             found.append(f"{part.fill} {part.line} {part.width:g}")
@@ -95,19 +96,18 @@ def test_regions_lie_under_wires_and_dots_and_names_over_them() -> None:
     ]
 
 
-def test_brackets_are_lines_with_round_ends_and_a_region_has_a_shadow() -> None:
+def test_brackets_are_lines_with_round_ends_and_a_region_has_a_border_or_a_shadow() -> None:
     brackets = fence((0, 0, 50, 50), brackets=(run((0, 0), (1, 9)), run((9, 0), (8, 9))))
     strokes = list(layers(picture(fences=(brackets,))))
     assert [(s.width, s.round, s.is_closed, s.has_shadow) for s in strokes] == [
         (style.BRACKET, True, False, False)
     ] * 2
-    (region,) = layers(picture(fences=(fence((1, 2, 30, 40)),)))
-    assert (region.fill, region.is_closed, region.has_shadow, region.width) == (
-        "linear",
-        True,
-        True,
-        0.0,
-    )
+    drawing = picture(fences=(fence((1, 2, 30, 40)),))
+    (region,) = layers(drawing)
+    assert (region.fill, region.line, region.width) == ("linear", "edge", style.EDGE)
+    assert region.is_closed and not region.has_shadow
+    (region,) = layers(replace(drawing, palette="paper"))
+    assert region.has_shadow and region.is_closed and (region.fill, region.width) == ("linear", 0)
     assert Rectangle.from_points(p for curve in region.path for p in curve) == (1, 2, 30, 40)
 
 

@@ -4,7 +4,7 @@ import io
 import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, product
 
 import pytest
 from hypothesis import given, settings
@@ -216,12 +216,25 @@ def test_fonts_are_embedded_when_it_stands_alone(attention):
 def test_its_rules_reach_no_other_element(attention):
     """All begin with the class of the root, and are the same in every drawing of a theme."""
     style_sheet = re.compile(r"<style>(.*?)</style>", re.S)
-    for look in (False, True):
-        rules = style_sheet.search(drawn(dark=look).svg(fonts=False))[1]
+    for dark, palette in product((False, True), style.PALETTES):
+        rules = style_sheet.search(drawn(dark=dark, palette=palette).svg(fonts=False))[1]
         selectors = [s for rule in rules.split("}")[:-1] for s in rule.split("{")[0].split(",")]
         assert selectors and all(re.match(r"\.circuit(\.dark)? \.", s) for s in selectors)
-    ids = [set(re.findall(r'id="([^"]*)"', drawn(dark=d).svg(fonts=False))) for d in (False, True)]
-    assert ids == [{"ncd-shadow"}, {"ncd-shadow-dark"}]
+
+
+def test_coloured_shapes_have_a_border_or_on_paper_a_shadow(attention):
+    """The shadow's id differs between light and dark, as both may stand in one document."""
+
+    def ids(palette, dark):
+        return re.findall(r' id="([^"]*)"', drawn(dark=dark, palette=palette).svg(fonts=False))
+
+    assert ids("quiet", False) == ids("quiet", True) == []
+    assert (ids("paper", False), ids("paper", True)) == (["ncd-shadow"], ["ncd-shadow-dark"])
+    edge = style.theme(False).edge
+    assert f".circuit .soft{{stroke:{edge};stroke-width:1}}" in attention.svg(fonts=False)
+    paper = drawn(palette="paper").svg(fonts=False)
+    assert edge not in paper and style.PAPER["einsum"][0] in paper
+    assert style.QUIET["einsum"][0] in attention.svg(fonts=False)
 
 
 def test_rules_and_groups_draw_what_attributes_would(attention):
@@ -270,10 +283,11 @@ def test_any_drawing_is_sound_xml(term):
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_ink_has_contrast_on_every_fill(dark):
+@pytest.mark.parametrize(("palette", "least"), [("quiet", 6.8), ("paper", 4.5)])
+def test_ink_has_contrast_on_every_fill(palette, least, dark):
     ink = style.theme(dark).ink
-    for role in style.ROLES:
-        assert contrast(ink, style.role_colour(role, dark)) >= 4.5, role
+    for role in style.PALETTES[palette]:
+        assert contrast(ink, style.role_colour(role, dark, palette)) >= least, role
     assert contrast(style.theme(dark).error, style.theme(dark).page) >= 4.5
 
 

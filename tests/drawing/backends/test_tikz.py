@@ -83,7 +83,9 @@ def test_every_primitive_is_there(attention):
     strokes = [part for part in parts if isinstance(part, Stroke)]
     assert text.count("\\node[") == len(attention.texts)
     assert text.count("ncd/dash]") == len(attention.dashes)
-    assert text.count(",ncd/soft]") == len(attention.fences)
+    assert text.count("draw=ncdedge,") == len(attention.fences)
+    paper = replace(attention, palette="paper").tex()
+    assert paper.count(",ncd/soft]") == len(attention.fences) and "draw=ncdedge" not in paper
     assert text.count("line width=.62pt,line cap=round]") == len(attention.wires)
     assert len(strokes) >= len(attention.wires) + len(attention.fences)
     assert r"{$\overline{x}$}" in text and r"{\textsf{Multi-Head Attention}}" in text

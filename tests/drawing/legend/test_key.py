@@ -10,7 +10,7 @@ import pytest
 import ncd
 from ncd import Entry, Id, Op, Repeat, Scan, Term, draw
 from ncd.drawing.elements.primitives import DrawingData
-from ncd.drawing.elements.style import ROLES
+from ncd.drawing.elements.style import QUIET
 from ncd.drawing.legend.legend import COLOURS, GROUPS, SIGNS, SignPlace, legend_entries
 from ncd.drawing.legend.sign_lookup import SHAPES, of_mark, of_unit
 from ncd.drawing.marks.marks import MARKS
@@ -97,7 +97,7 @@ def test_every_mark_of_the_catalogue_is_a_sign() -> None:
 
 
 def test_every_colour_is_told() -> None:
-    assert {*COLOURS} == {*ROLES}
+    assert {*COLOURS} == {*QUIET}
 
 
 # --- what is told apart --------------------------------------------------------------------------
