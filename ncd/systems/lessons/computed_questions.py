@@ -39,7 +39,7 @@ from ncd.errors import NCDError
 from ncd.formulas.prefixed_amounts import digits
 from ncd.language.axes import Array, Axis
 from ncd.language.number_formats import Formats
-from ncd.systems.catalogue_entry import Entry
+from ncd.systems.catalogue_entry import Entry, Knob
 from ncd.systems.lessons.dependence import (
     ALL,
     EARLIER,
@@ -207,7 +207,8 @@ def _shape_fault(said: Answer, right: Array, name: str) -> str:
     lacks, adds = _axes(_parts(right) - _parts(said)), _axes(_parts(said) - _parts(right))
     if not adds:
         return f"It lacks the axis {lacks}."
-    also = f", and {lacks} does" if lacks else " so often"
+    doubled = any(said.names.count(name) > 1 for name in said.names)
+    also = f", and {lacks} does" if lacks else " so often" if doubled else ""
     return f"The axis {adds} does not leave {name}{also}."
 
 
@@ -411,7 +412,8 @@ def _change_fault(said: Fraction, ratio: Fraction, factor: Fraction, names: str)
     if said == 1:
         return f"Some of them depend on {names}, so their number changes."
     if ratio == 1:
-        return f"None of them depends on {names}."
+        several = " and " in names
+        return "The changes cancel." if several else f"None of them depends on {names}."
     if (said > 1) != (ratio > 1):
         return f"They become {'more' if ratio > 1 else 'fewer'}."
     weaker = (said > ratio) == (ratio > 1)
@@ -457,7 +459,6 @@ def _order(asked: _Subject, about: str) -> Question:
     right = same if n == m else first if n > m else second
     why = f"{first}: {n:,}; {second}: {m:,}."
     text = f"Which {MORE[what]}{_at(asked, preset)}: {first} or {second}?"
-    few = first if n < m else second
     return _make_question(
         text,
         right,
@@ -469,7 +470,7 @@ def _order(asked: _Subject, about: str) -> Question:
             if n == m
             else f"One has {_times(max(n, m), min(n, m))}."
             if said == same
-            else f"{_sentence(few)} has fewer."
+            else f"It has only {min(n, m):,}."
         ),
     )
 
@@ -520,7 +521,9 @@ def _estimate(asked: _Subject, about: str) -> Question:
     ratios = [Fraction(10) ** (n - lowest) for n in range(ANSWER_COUNT)]
     sizes = {rounded_count(number * ratio): ratio for ratio in ratios}
     return _make_question(
-        f"About how many {QUANTITIES[what]} are there{_at(asked, preset)}?",
+        f"About how many {QUANTITIES[what]} are there{_at(asked, preset)}?"
+        if what != "cache"
+        else f"About how many bytes of a position does a cache keep{_at(asked, preset)}?",
         rounded_count(number),
         [words for words, ratio in sizes.items() if ratio != 1],
         f"There are {number:,}.",
@@ -776,7 +779,8 @@ def _changed_numbers(asked: _Subject, about: str) -> Question:
     changed, count = _difference((asked, then), ends)
     none, some, every = "none", "some", "all"
     right = every if changed == count else none if changed == 0 else some
-    moves = list_words(f"{name} goes from {asked.settings[name]} to {n}" for name, n in new.items())
+    knobs = {knob.name: knob for knob in asked.entry.knobs}
+    moves = list_words(_move(knobs[name], asked.settings[name], n) for name, n in new.items())
     whose = _array_words(asked.circuit, ends[0])
     whose = whose.replace("what leaves", "that leave") if "what" in whose else f"of {whose}"
     how = {none: "None", some: f"{changed:,}", every: "All"}[right]
@@ -792,6 +796,15 @@ def _changed_numbers(asked: _Subject, about: str) -> Question:
             "They do change." if said == none else "Some stay." if changed else "Each stays."
         ),
     )
+
+
+def _move(knob: Knob, now: int, then: int) -> str:
+    """Returns a change of a setting in words."""
+    if knob.switch:
+        return f"“{knob.help or knob.name}” is switched {'on' if then else 'off'}"
+    if knob.names:
+        return f"{knob.name} goes from {knob.names[now]} to {knob.names[then]}"
+    return f"{knob.name} goes from {now} to {then}"
 
 
 def _difference(systems: Sequence[_Subject], ids: Sequence[str]) -> tuple[int, int]:

@@ -10,12 +10,22 @@ import pytest
 import ncd
 from ncd.site.entry_page import file, prose
 from ncd.systems.lessons.lesson import written_lessons
-from tests.systems.lessons import first_lesson_claims, lesson_claims, picture_lesson_claims
+from tests.systems.lessons import (
+    attention_lesson_claims,
+    first_lesson_claims,
+    lesson_claims,
+    picture_lesson_claims,
+)
 from tests.systems.lessons.facts import COMPARES, Facts, sentences
 from tests.systems.lessons.lead_claims import COUNT, LEADS
 from tests.systems.lessons.page_claims import NO_NUMBER, NUMBER, PAGES
 
-LESSONS = first_lesson_claims.LESSONS | picture_lesson_claims.LESSONS | lesson_claims.LESSONS
+LESSONS = (
+    first_lesson_claims.LESSONS
+    | picture_lesson_claims.LESSONS
+    | lesson_claims.LESSONS
+    | attention_lesson_claims.LESSONS
+)
 SAID = [
     (name, view.query, sentence)
     for name, lesson in written_lessons().items()
@@ -30,7 +40,13 @@ def test_a_sentence_of_a_lesson_is_true(name: str, query: str, sentence: str) ->
     """Its claim is computed: a default that changes under a lesson, or a word in it, fails here."""
     claim = LESSONS[name].get(sentence)
     assert claim is not None, f"{sentence!r} says a number or compares: what is it to be, computed?"
-    assert claim(Facts.of(name, query))
+    assert claim if isinstance(claim, str) else claim(Facts.of(name, query))
+
+
+@pytest.mark.parametrize(("name", "answers"), attention_lesson_claims.ANSWERS.items())
+def test_a_question_has_the_answer_that_the_next_line_gives(name: str, answers) -> None:
+    asks = [view.query for view in written_lessons()[name].views if "ask=" in view.query]
+    assert tuple(Facts.of(name, query).answer for query in asks) == answers
 
 
 def test_no_claim_is_left_of_a_sentence_that_is_gone() -> None:
