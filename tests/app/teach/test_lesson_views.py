@@ -38,9 +38,16 @@ def test_every_view_of_every_lesson(entry: Entry) -> None:
         if "ask" in said:
             found = question(entry, settings, said["ask"])
             assert found is not None, said["ask"]
-            assert found.answers[found.answer_index] is not None
+            assert 2 <= len(set(map(str, found.answers))) == len(found.answers) <= 4
+            assert [not fault for fault in found.feedback] == [
+                answer is found.answer for answer in found.answers
+            ]  # each wrong one has a sentence that says why
             questions += 1
     assert questions or len(circuit.cells) < 3
+
+
+def test_every_system_has_a_written_lesson() -> None:
+    assert set(written_lessons()) == set(ncd.catalogue)
 
 
 def test_a_written_lesson_says_something_at_each_view_and_shows_why_after_each_question() -> None:

@@ -136,7 +136,7 @@ def half(f: Facts, label: str) -> Fraction:
     return Fraction(f.count("parameters", label), f.count("parameters"))
 
 
-SMALL_EXPERTS = ("experts_gate", "experts_up", "experts_down")
+SMALL_EXPERTS = ("Param gate_proj", "Param up_proj", "Param down_proj")
 
 LESSONS: Mapping[str, Mapping[str, Claim | str]] = {
     "decoder-block": {
@@ -175,7 +175,7 @@ LESSONS: Mapping[str, Mapping[str, Claim | str]] = {
             f.size("3hk") == 3 * f.settings["h"] * f.settings["k"] and f.lit == ["Linear qkv"]
         ),
         "The weights are kept, but the axis is read as (3k, h) in place of (h, 3k).": lambda f: (
-            f.outs("Split") == ["t h 3k"] and f.then.outs("Split") == ["t 3k h"]
+            f.outs("Split") == ["t h c"] and f.then.outs("Split") == ["t c h"]
         ),
         "GPT-2 and many vision transformers store their weights so.": (
             "c_attn in OpenAI's GPT-2, and qkv of ViT in timm"
@@ -457,10 +457,11 @@ LESSONS: Mapping[str, Mapping[str, Claim | str]] = {
     "brackets": {
         "Brackets of three kinds are nested, and at each place the network says which closing one "
         "would fit.": lambda f: f.size("v") == 2 * 3,
-        "On all that they did, and many stay right: after an opening bracket its own partner fits, "
-        "and that needs no look back.": lambda f: (
-            0.5 < trained_score(f, f.query["select"]) < 0.9 < trained_score(f)
+        "On all that they did, and 9 of 10 stay right.": lambda f: (
+            round(10 * trained_score(f, "f1")) == 9 and trained_score(f) > 0.99
         ),
+        "With no attention at all 3 of 4 would: often the bracket just opened is the one to "
+        "close.": lambda f: round(4 * trained_score(f, "f1", "f4")) == 3,
     },
     "proofreader": {
         "A softmax can look for one kind of word, so there are 4 heads, each with a kind of its "
@@ -512,9 +513,9 @@ ANSWERS: Mapping[str, tuple[str, ...]] = {
     "decoder-block": ("the same place and all later ones", "on the input t m only"),
     "encoder-decoder": ("all of them", "on the input t m only"),
     "torch-multihead-attention": ("just as many", "none"),
-    "merged-qkv": ("t 3hk", "all"),
+    "merged-qkv": ("t e", "all"),
     "pointwise-feed-forward": ("the same place only", "just as many"),
-    "positional-embedding": ("just as many", "1.38 times as many"),
+    "positional-embedding": ("just as many", "1.16 times as many"),
     "grouped-queries": ("just as many", "4 times as many"),
     "rotary": ("all", "none"),
     "latent-attention": ("just as many", "2.3 thousand"),
