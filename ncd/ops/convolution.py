@@ -23,6 +23,7 @@ from ncd.ops.sliding_window import (
     Sides,
     SlidingWindowOp,
     Window,
+    WindowWalk,
     factor,
     format_sides,
     per_dimension,
@@ -401,6 +402,7 @@ class ConvTranspose(ConvolutionOp):
     output_padding: Sides = term_field(sides(), 0)
     dilation: Sides = term_field(sides(1), 1)
     pattern_form: ClassVar[str] = "c+ x -> d+ y"
+    is_transposed: ClassVar[bool] = True
 
     def check_axes(self, binding: Binding) -> None:
         super().check_axes(binding)
@@ -415,6 +417,13 @@ class ConvTranspose(ConvolutionOp):
                     axis="output_padding",
                     nearest=max(steps) - 1,
                 )
+
+    def walk(self, n: int) -> WindowWalk:
+        """Returns the walk of the window turned round, over positions a stride apart."""
+        before = tuple(self.span(i) - 1 - side(self.padding, i) for i in range(n))
+        after = tuple(before[i] + side(self.output_padding, i) for i in range(n))
+        stride, gap = (per_dimension(own, n) for own in (self.stride, self.dilation))
+        return WindowWalk(before, after, stride, (1,) * n, gap)
 
     def one_window(self, i: int) -> int:
         """Returns the output size of a single position."""

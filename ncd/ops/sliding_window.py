@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from ncd.errors import MismatchError, SizeError
 from ncd.language.axes import Array, Axis, Dim, Signature, Type
@@ -82,6 +82,20 @@ def format_sides(value: Sides) -> str:
     return "×".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
+class WindowWalk(NamedTuple):
+    """The steps of a window over the positions of each dimension.
+
+    ``before`` and ``after`` are positions that are added at the ends, cut off if negative, and the
+    positions are ``apart``; then ``stride`` and ``dilation`` are those of a convolution.
+    """
+
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+    apart: tuple[int, ...]
+    stride: tuple[int, ...]
+    dilation: tuple[int, ...]
+
+
 class SlidingWindowOp(Op):
     """The base of ops whose window slides over the last axis on the left.
 
@@ -94,6 +108,7 @@ class SlidingWindowOp(Op):
     stride: Sides
     padding: Sides | None
     dilation: Sides = 1
+    is_transposed: ClassVar[bool] = False
 
     @property
     def position_axes(self) -> tuple[Axis, Axis]:
@@ -193,6 +208,11 @@ class SlidingWindowOp(Op):
     def spatial_rank(self, site: Site) -> int:
         """Returns the number of torch dimensions of the positions."""
         return len(site.own_inputs[0][-1].shape)
+
+    def walk(self, n: int) -> WindowWalk:
+        """Returns how the window moves over positions of ``n`` dimensions."""
+        pad, stride, gap = (per_dimension(own, n) for own in (self.pad, self.stride, self.dilation))
+        return WindowWalk(pad, pad, (1,) * n, stride, gap)
 
     def call_on_windows(
         self, site: Site, call: Callable[[TorchExpr], TorchExpr], leads: int

@@ -38,6 +38,9 @@ from ncd.systems.language_models.mixtral import MIXTRAL as MIXTRAL
 from ncd.systems.language_models.deepseek import DEEPSEEK as DEEPSEEK
 from ncd.systems.images.convolution_layer import CONVOLUTION as CONVOLUTION
 from ncd.systems.images.pooling_layer import POOLING as POOLING
+from ncd.systems.images.transposed_convolution import (
+    TRANSPOSED_CONVOLUTION as TRANSPOSED_CONVOLUTION,
+)
 from ncd.systems.images.convolution_stack import RECEPTIVE_FIELD as RECEPTIVE_FIELD
 from ncd.systems.images.separable_convolution import DEPTHWISE_SEPARABLE as DEPTHWISE_SEPARABLE
 from ncd.systems.images.small_recognisers import IMAGE_RECOGNISER as IMAGE_RECOGNISER

@@ -30,7 +30,7 @@ class Knob:
         multiple: A number that values must be a multiple of.
         least: The least legal value; ``min`` if left out.
         most: The largest legal value; unlimited if left out.
-        below: The name of a knob that it must stay below, for an index.
+        below: The name of a knob that it must stay below, such as an index below a size.
         switch: Whether it is a switch.
         names: The names of the choices 0, 1, 2, ….
 
@@ -232,9 +232,10 @@ class Entry:
             MismatchError: If the term's type is not the one that the entry states.
         """
         settings = self.settings(knobs)
+        limits = {knob.name: knob.below for knob in self.knobs}
         for name, most in self.with_clamped_indexes(settings).items():
             if settings[name] != most:
-                fact = f"{name} is {settings[name]}, but it is an index: {most} at most here"
+                fact = f"{name} is {settings[name]}, but below {limits[name]}: {most} at most here"
                 raise SizeError(fact, cure=f"{name} = {most}", axis=name, nearest=most)
         term = self.system(**settings)
         if self.type and f"{term.dom} -> {term.cod}" != self.type:

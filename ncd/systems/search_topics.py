@@ -61,7 +61,9 @@ pooling, max pooling, maxpool, pool, average pooling, subsampling, downsampling:
     pooling lenet unet identity-resnet
 depthwise, depthwise convolution, pointwise convolution, 1x1 convolution, mobilenet, xception:
     depthwise-separable convolution convnext
-upsampling, transposed convolution, deconvolution: unet
+upsampling, transposed convolution, deconvolution, conv transpose: transposed-convolution unet
+checkerboard, checkerboard artifacts, output padding, fractionally strided:
+    transposed-convolution
 resnet, residual network: identity-resnet residual-block
 residual, residual connection, skip connection, shortcut: residual-block identity-resnet unet
 skip: unet residual-block

@@ -17,7 +17,12 @@ from ncd.site.document import DOCUMENT_JS
 from ncd.site.site_files import LOADER_JS, RUN_JS, WORKER_JS
 from ncd.systems.catalogue_entry import Entry
 from ncd.systems.inputs.run_inputs import opening_inputs
-from ncd.systems.training.trained_weights import read_note, read_weights, shipped_file
+from ncd.systems.training.trained_weights import (
+    FILTER_WRITERS,
+    read_note,
+    read_weights,
+    shipped_file,
+)
 
 KEPT = re.compile(r'"name":"([^"]+)"[^{}]*"kept":\["([^"]+)",(\d+)\]')
 SHIPPED = [entry for entry in ncd.catalogue.values() if shipped_file(entry, {})]
@@ -32,7 +37,7 @@ def test_systems_open_on_shipped_weights_and_an_example(entry: Entry) -> None:
     note = read_note(data)
     made = note.get("origin") or f"trained for {int(note['steps']):,} steps from seed"
     assert f"Weights {made}" in model.facts["said"][0]
-    assert ("trained" in made) != (entry.name == "convolution")  # its filters are written by hand
+    assert ("trained" in made) != (entry.name in FILTER_WRITERS)  # written by hand
     feed = opening_inputs(entry, term)
     inputs = zip(model.facts["inputs"], feed.tensors(term, 0, "cpu"), strict=True)
     known = {**dict(inputs), **read_weights(ncd.compile(term), data).state_dict()}

@@ -93,7 +93,7 @@ def test_an_entry_builds_its_term_at_checked_settings() -> None:
     assert ENTRY.build(v=3, i=2)
     with pytest.raises(SizeError) as error:
         ENTRY.build(v=3, i=3)
-    assert str(error.value) == "i is 3, but it is an index: 2 at most here. Try i = 2."
+    assert str(error.value) == "i is 3, but below v: 2 at most here. Try i = 2."
     assert ENTRY.preset("small").knobs == {"v": 3}
     for wrong in ("smal", 3):
         with pytest.raises(UnknownNameError):

@@ -47,13 +47,40 @@ def filter_weights(first: int, maps: int, channels: int, k: int, n: int) -> Tens
     return _on_channels(every, channels)
 
 
-def written_names(first: int, maps: int) -> list[str]:
+def _tent(k: int, n: int) -> Tensor:
+    """Returns weights that fall evenly from the middle to the ends of a window."""
+    line = 1 - (torch.arange(k) - (k - 1) / 2).abs() / ((k + 1) // 2)
+    return torch.stack(torch.meshgrid(*[line] * n, indexing="ij")).prod(0)
+
+
+# In the order of ``STAMPS`` of a transposed convolution.
+STAMPED: Sequence[Callable[[int, int], Tensor]] = (
+    lambda k, n: torch.ones([k] * n),
+    _tent,
+    lambda k, n: _middle(k, n, 1),
+)
+
+
+def stamp_weights(first: int, maps: int, channels: int, k: int, s: int, n: int) -> Tensor:
+    """Returns the weights of a transposed convolution, (channels, maps, k, …), from ``first`` on.
+
+    Each stamp adds up to the places of a step, so that a picture is as bright as before.
+
+    >>> stamp_weights(0, 2, 1, 3, 2, 1).tolist()
+    [[[0.666..., 0.666..., 0.666...], [0.5, 1.0, 0.5]]]
+    """
+    every = [STAMPED[(first + i) % len(STAMPED)](k, n) for i in range(maps)]
+    scaled = torch.stack([s**n * stamp / stamp.sum() for stamp in every])
+    return _on_channels(scaled, channels).transpose(0, 1)
+
+
+def written_names(first: int, maps: int, names: Sequence[str] = WRITTEN) -> list[str]:
     """Returns the names of the written filters of so many maps, each once.
 
-    >>> written_names(3, 3)
-    ['blur', 'sharpen', 'upright edges']
+    >>> written_names(3, 3), written_names(1, 9, ("box", "tent"))
+    (['blur', 'sharpen', 'upright edges'], ['tent', 'box'])
     """
-    return [WRITTEN[(first + i) % len(WRITTEN)] for i in range(min(maps, len(WRITTEN)))]
+    return [names[(first + i) % len(names)] for i in range(min(maps, len(names)))]
 
 
 def learned_weights(conv1: Tensor, maps: int, channels: int, k: int, n: int) -> Tensor:

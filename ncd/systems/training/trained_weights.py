@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha256
@@ -23,7 +23,13 @@ from ncd.run.seeding import generator
 from ncd.systems.catalogue import CATALOGUE
 from ncd.systems.catalogue_entry import Entry
 from ncd.systems.images.convolution_layer import FILTERS, LEARNED, RANDOM
-from ncd.systems.images.image_filters import filter_weights, learned_weights, written_names
+from ncd.systems.images.image_filters import (
+    filter_weights,
+    learned_weights,
+    stamp_weights,
+    written_names,
+)
+from ncd.systems.images.transposed_convolution import STAMPS
 from ncd.systems.training.head_analysis import attention_shares
 from ncd.systems.training.sequence_data import NUMBER, RELATIONS, sentences
 from ncd.systems.training.tasks import TASKS, task
@@ -99,8 +105,9 @@ def shipped_file(entry: Entry, settings: Mapping[str, int]) -> bytes | None:
     None
     """
     own = {knob.name: knob.default for knob in entry.knobs}
-    if entry.name == CONVOLUTION_PAGE:
-        return filters(**{name: settings.get(name, own[name]) for name in FILTER_KNOBS})
+    if entry.name in FILTER_WRITERS:
+        write, names = FILTER_WRITERS[entry.name]
+        return write(**{name: settings.get(name, own[name]) for name in names})
     if entry.name in TASKS:
         own.pop(TASKS[entry.name].batch_knob, None)
     turned = (f"{name}{n}" for name, n in settings.items() if n != own.get(name, n))
@@ -171,10 +178,8 @@ def _match(own: Mapping[str, Size], found: Mapping[str, Tensor]) -> None:
             )
 
 
-# --- The filters that the page of a convolution begins with
+# --- The filters that the pages of convolutions begin with
 
-CONVOLUTION_PAGE = "convolution"  # the system that has them
-FILTER_KNOBS = ("k", "c", "f", "g", "n", "filter")  # what they depend on
 ORIGIN = "origin"  # the phrase in the note of a file that no training made
 
 
@@ -200,7 +205,28 @@ def filters(k: int, c: int, f: int, g: int, n: int, filter: int) -> bytes | None
         weight = filter_weights(filter, g * f, c, k, n)
         origin = f"written by hand ({list_words(written_names(filter, g * f))})"
     numbers = {"conv.weight": weight, "conv.bias": torch.zeros(g * f)}
-    return _as_file(numbers, {"system": CONVOLUTION_PAGE, ORIGIN: origin})
+    return _as_file(numbers, {"system": "convolution", ORIGIN: origin})
+
+
+@lru_cache(64)
+def stamps(k: int, s: int, c: int, f: int, n: int, filter: int) -> bytes | None:
+    """Returns the weights file of a transposed convolution; None for random weights.
+
+    >>> read_note(stamps(k=3, s=2, c=1, f=2, n=2, filter=0))[ORIGIN]
+    'written by hand (box and tent)'
+    """
+    if filter == len(STAMPS):
+        return None
+    origin = f"written by hand ({list_words(written_names(filter, f, STAMPS))})"
+    numbers = {"up.weight": stamp_weights(filter, f, c, k, s, n), "up.bias": torch.zeros(f)}
+    return _as_file(numbers, {"system": "transposed-convolution", ORIGIN: origin})
+
+
+# The systems that have them, what writes them, and the knobs that they depend on.
+FILTER_WRITERS: Mapping[str, tuple[Callable[..., bytes | None], tuple[str, ...]]] = {
+    "convolution": (filters, ("k", "c", "f", "g", "n", "filter")),
+    "transposed-convolution": (stamps, ("k", "s", "c", "f", "n", "filter")),
+}
 
 
 # --- The attention of the shipped proofreader, for pages that show it on a visitor's sentence

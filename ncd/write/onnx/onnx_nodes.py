@@ -454,12 +454,13 @@ def transposed_convolution(
     channels = weight.shape[1] * plain_value(groups)
     shape: Shape = (x.shape[0], channels, *ends)
     given = [x, weight] if bias is None else [x, weight, bias]
+    kernel = {} if any(map(is_symbolic, spans)) else {"kernel_shape": spans}  # else the weight's
     return nodes.add(
         "ConvTranspose",
         given,
         "real",
         shape,
-        kernel_shape=spans,
+        **kernel,
         strides=steps,
         pads=pads * 2,
         output_padding=more,

@@ -41,7 +41,8 @@ SCORES, ALL = Array((Y, X, H)), (Y, X, K, H)
 PICTURE = Array((Axis("d", 6), Axis("u", (28, 28))))
 LEVEL = Array((Axis("q_1", 16, label="c_λ"),))
 WINDOW = re.compile(  # an op's settings, and the sign that shows them
-    r"(, )?(kernel|stride|padding|dilation) \d+|^[^:]*\d[^:]*: (?=.*(\bkernel |Conv|Pool))"
+    r"(, )?(kernel|stride|(output )?padding|dilation) \d+|"
+    r"^[^:]*\d[^:]*: (?=.*(\bkernel |Conv|Pool))"
 )
 TAG = re.compile(r"<[^>]*>")
 SEEN = re.compile(r'(?:aria-label|title|data-\w+)="([^"]*)"|<(?:text|title|desc)[^>]*>([^<]*)<')

@@ -85,6 +85,22 @@ def test_a_tour_uncovers_the_map_number_by_number(page: Page, address: str) -> N
     assert ours == pytest.approx(theirs, abs=1e-4)
 
 
+def test_a_transposed_convolution_is_a_window_over_pixels_apart(page: Page, address: str) -> None:
+    visit(page, address, "/transposed-convolution?x=8&filter=3&window=5.4")
+    ours, theirs = numbers(page)
+    assert ours == pytest.approx(theirs, abs=1e-4) and ours != 0
+    expect(panel(page).locator(".products .pad")).to_have_count(9 - 2)
+    expect(panel(page).locator(".fallen")).to_contain_text("1 or 2 windows: a checkerboard")
+    drag(page, panel(page).locator(".made .picture"), 0.99, 0.99)
+    expect(panel(page).locator(".at")).to_have_text("row 16, column 16")
+    ours, theirs = numbers(page)
+    assert ours == pytest.approx(theirs, abs=1e-4)
+    panel(page).get_by_role("slider", name=re.compile("^stride")).press("ArrowLeft")
+    until_query(page, s="1")
+    expect(panel(page).locator(".formula")).to_contain_text("= 8")
+    expect(panel(page).locator(".fallen")).to_contain_text("no checkerboard")
+
+
 def test_a_place_of_the_result_shows_what_it_sees(page: Page, address: str) -> None:
     visit(page, address, "/receptive-field?n=2&x=16&seen_from=8.8")
     field = page.locator(".ncd.field")

@@ -7,8 +7,11 @@ from fractions import Fraction
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
+from ncd.app.panels.images.window_sizes import TransposedSizes
 from ncd.systems.images.convolution_stack import field_sizes, stack_of
+from ncd.systems.images.image_filters import stamp_weights
 from tests.systems.lessons.facts import Claim, Facts, growth_factor
 
 
@@ -25,6 +28,19 @@ def softmax_ops(f: Facts) -> int:
 def fields(f: Facts) -> list[int]:
     """How many places along a side each layer of a stack sees."""
     return field_sizes(stack_of(**f.settings))
+
+
+def spread(f: Facts) -> TransposedSizes:
+    """How a transposed convolution spreads the places along a side."""
+    return TransposedSizes(**{name: f.settings[name] for name in "xkspdo"})
+
+
+def levelled(f: Facts) -> bool:
+    """Whether the first weights of a transposed convolution keep an even picture even inside."""
+    own = f.settings
+    weight = stamp_weights(own["filter"], 1, own["c"], own["k"], own["s"], own["n"])
+    made = F.conv_transpose2d(torch.ones(1, 8, 8), weight, stride=own["s"], padding=own["k"])
+    return bool(made.max() - made.min() < 1e-6)
 
 
 def halved(f: Facts) -> bool:
@@ -328,6 +344,30 @@ LESSONS: Mapping[str, Mapping[str, Claim]] = {
         ),
         "With a causal mask a query reads no later key, and half of the map is empty.": lambda f: (
             0.45 < float((f.value("Softmax") == 0).float().mean()) < 0.55
+        ),
+    },
+    "transposed-convolution": {
+        "Each pixel is spread over a window of 3 × 3 places, and the next one two places further "
+        "on.": lambda f: (f.settings["k"], f.settings["s"]) == (3, 2),
+        "A picture of 16 × 16 pixels goes in.": lambda f: f.shape("x") == (16, 16),
+        "32 × 32: 15 steps of two places and a window of three, less one place cut off at each "
+        "end, and one added at the far end.": lambda f: (
+            f.shape("y") == (32, 32) and spread(f) == TransposedSizes(x=16, k=3, s=2, p=1, d=1, o=1)
+        ),
+        "A kernel of two strides: inner places are all in two windows along each side, and the "
+        "checkerboard is gone.": lambda f: (
+            f.settings["k"] == 2 * f.settings["s"]
+            and spread(f).inner_overlaps == {2}
+            and spread(f.at()).inner_overlaps == {1, 2}
+        ),
+        "A tent as the weights: what a kernel of three adds up unevenly, its smaller outer weights "
+        "make even again.": lambda f: f.settings["k"] == 3 and levelled(f) and not levelled(f.at()),
+        "What becomes of the 256 numbers?": lambda f: f.size("x") == 256,
+        "Sixteen times as many: each pixel has a square of its own.": lambda f: (
+            f.size("y") == 16 * f.size("x") and spread(f).inner_overlaps == {1}
+        ),
+        "A convolution from 32 places to 16 is a matrix; turned over, it leads from 16 to 32.": (
+            lambda f: (f.shape("y")[0], f.shape("x")[0]) == (32, 16)
         ),
     },
     "unet": {

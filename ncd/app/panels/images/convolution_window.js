@@ -54,15 +54,16 @@ function write(host, element, html) {
 
 // The border between picture and padding, and what no window reaches.
 function ground(host) {
-  const { shape, padding, stride, dilation, kernel, count } = host.data;
+  const { shape, before, after, stride, dilation, kernel, count } = host.data;
   const [high, wide] = shape;
   const end = [0, 1].map((i) => (count[i] - 1) * stride[i] + dilation[i] * (kernel[i] - 1) + 1);
-  const [top, left] = padding;
+  const [top, left] = before.map((n) => Math.max(0, n));
+  const [bottom, right] = after.map((n) => Math.max(0, n));
   const off = [
     end[1] < wide ? rect("fallen-off", end[1], 0, wide - end[1], high) : "",
     end[0] < high ? rect("fallen-off", 0, end[0], end[1], high - end[0]) : "",
   ];
-  const ring = top || left ? rect("ring", left, top, wide - 2 * left, high - 2 * top) : "";
+  const ring = top || left || bottom || right ? rect("ring", left, top, wide - left - right, high - top - bottom) : "";
   find(host, ".taken svg").innerHTML = `${off.join("")}${ring}<g></g>`;
 }
 
@@ -95,14 +96,16 @@ function move(host, at) {
 // --- the sum, written out
 
 function terms(host, plane) {
-  const { kernel, stride, dilation, shape, padding } = host.data;
-  const [high, wide] = shape;
+  const { kernel, stride, dilation, shape, before, after, apart } = host.data;
+  const wide = shape[1];
+  const high = shape[0];
+  const pixelAt = (n, i) => n >= before[i] && n < shape[i] - after[i] && (n - before[i]) % apart[i] === 0;
   const found = [];
   for (let i = 0; i < kernel[0]; i++)
     for (let j = 0; j < kernel[1]; j++) {
       const y = host.at[0] * stride[0] + i * dilation[0];
       const x = host.at[1] * stride[1] + j * dilation[1];
-      const inside = y >= padding[0] && y < high - padding[0] && x >= padding[1] && x < wide - padding[1];
+      const inside = pixelAt(y, 0) && pixelAt(x, 1);
       const pixel = host.planes[(plane * high + y) * wide + x];
       const weight = host.weights[(plane * kernel[0] + i) * kernel[1] + j];
       found.push({ pixel, weight, product: pixel * weight, inside });

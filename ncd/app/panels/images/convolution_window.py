@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from base64 import b64encode
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from itertools import product
 from math import prod
 from typing import Any
@@ -15,6 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from ncd.app.panels.images.window_sizes import TransposedSizes, WindowSizes
 from ncd.app.parts import heatmap, html_panel
 from ncd.app.parts.html_panel import read_static, sent_value
 from ncd.app.scene.panel import Panel
@@ -24,8 +26,7 @@ from ncd.app.state.cache import cached_value
 from ncd.app.state.controls import GridPlace, Place, pick, slider
 from ncd.circuit.circuit import Cell
 from ncd.explain.colour_scale import CellGrid, ColourRange
-from ncd.ops.sliding_window import Sides, SlidingWindowOp, per_dimension
-from ncd.site import markup
+from ncd.ops.sliding_window import SlidingWindowOp, WindowWalk, per_dimension
 from ncd.site.markup import GREY, HIGHLIGHT_JS, PANEL_CSS
 
 AT = GridPlace("window")  # row and column of the written number
@@ -33,7 +34,7 @@ MAP = Place("map")
 DEEP = Place("depth", None)  # the slice of a volume's result; the middle one at first
 KEY = "convolution window"
 MOST, SHOWN = 16, 12  # maps of the result and planes of the input that are shown
-LARGEST, LONGEST = 200_000, 300  # numbers of a picture, and places along a side, that are drawn
+LARGEST = 200_000  # numbers of a picture that are drawn
 COLOURS = ("red", "green", "blue")
 CHOICES = ("filter", "kind")  # the knobs that stand above the window
 
@@ -46,46 +47,6 @@ _window = st.components.v2.component(
 
 
 # --- Numbers: what one map of the result is made of
-
-
-@dataclass(frozen=True)
-class WindowSizes:
-    """A window along one dimension of so many places; the letters are those of the formula."""
-
-    x: int
-    k: int
-    s: int
-    p: int
-    d: int
-
-    @property
-    def padded(self) -> int:
-        """The places with the padding at both ends."""
-        return self.x + 2 * self.p
-
-    @property
-    def span(self) -> int:
-        """The places from the first to the last weight."""
-        return self.d * (self.k - 1) + 1
-
-    @property
-    def room(self) -> int:
-        """The number of places by which the first window can move on."""
-        return self.padded - self.span
-
-    @property
-    def count(self) -> int:
-        """The number of windows.
-
-        >>> WindowSizes(x=32, k=5, s=2, p=0, d=1).count
-        14
-        """
-        return self.room // self.s + 1
-
-    @property
-    def left(self) -> int:
-        """The places at the far end that no window reaches."""
-        return self.room % self.s
 
 
 @dataclass(frozen=True)
@@ -102,14 +63,12 @@ class WindowPlanes:
     weights: CellGrid
     result: CellGrid
     bias: float
-    padding: tuple[int, int]
-    stride: tuple[int, int]
-    dilation: tuple[int, int]
+    walk: WindowWalk
     largest: bool = False
 
     def written(self, row: int, column: int) -> float:
         """Returns the sum of all products of a window, with the bias, or the largest of them."""
-        (down, across), (far, wide) = self.stride, self.dilation
+        (down, across), (far, wide) = self.walk.stride, self.walk.dilation
         _, high, broad = self.weights.shape
         rows = row * down + far * np.arange(high)
         columns = column * across + wide * np.arange(broad)
@@ -131,51 +90,56 @@ def window_planes(scene: Scene, map: int, depth: int = 0) -> WindowPlanes:
         depth: The slice of the result, if it is a volume.
     """
     cell = sliding_cell(scene)
-    op, values = cell.op, scene.trace.values
+    op = cell.op
     assert isinstance(op, SlidingWindowOp)
-    x = values[cell.inputs[0].id].detach().float().cpu()
+    x = scene.trace.values[cell.inputs[0].id].detach().float().cpu()
     made = scene.trace.outputs[0].detach().float().cpu()[map]
     weight, bias = _weights(scene, cell, x.dim() - 1)
     n, channels, each = x.dim() - 1, len(x), weight.shape[1]
     first = map // (len(weight) // (channels // each)) * each  # of its group
-    ends = [end for pad in per_dimension(op.pad, n)[::-1] for end in (pad, pad)]
+    walk = op.walk(n)
+    ends = [end for pair in zip(walk.before[::-1], walk.after[::-1], strict=True) for end in pair]
     largest = cell.op.role != "window" and not cell.name
-    x = F.pad(x[first : first + each], ends, value=-math.inf if largest else 0.0)
+    x = _spread(x[first : first + each], walk.apart)
+    x = F.pad(x, ends, value=-math.inf if largest else 0.0)
     if n == 3:
-        x = _slices(op, x, weight.shape[2], depth)
+        x = x[:, depth * walk.stride[0] + walk.dilation[0] * torch.arange(weight.shape[2])]
     return WindowPlanes(
         _names(first, each, channels, weight.shape[2] if n == 3 else 0),
         _flat(x, n),
         _flat(weight[map], n),
         (made[depth] if n == 3 else made.view(-1, made.shape[-1])).numpy(),
         float(bias[map]),
-        _last_two(op.pad, n, 0),
-        _last_two(op.stride, n, 1),
-        _last_two(op.dilation, n, 1),
+        WindowWalk(*(_last_two(own, one) for own, one in zip(walk, (0, 0, 1, 1, 1), strict=True))),
         largest,
     )
+
+
+def _spread(x: Tensor, apart: Sequence[int]) -> Tensor:
+    """Returns (channels, places, …) with zeros between the places, which are so far apart."""
+    sizes = [(n - 1) * step + 1 for n, step in zip(x.shape[1:], apart, strict=True)]
+    found = x.new_zeros(len(x), *sizes)
+    found[(slice(None), *(slice(None, None, step) for step in apart))] = x
+    return found
 
 
 def _weights(scene: Scene, cell: Cell, n: int) -> tuple[Tensor, Tensor]:
     """Returns weights (maps, channels, window, …) and biases (maps).
 
-    A pooling has one weight for all, 1 where it takes the largest, and biases of 0.
+    A pooling has one weight for all, 1 where it takes the largest, and biases of 0. Those of a
+    transposed convolution are turned round.
     """
+    op, maps = cell.op, cell.inputs[0].array.shape[0]
+    assert isinstance(op, SlidingWindowOp)
     if cell.name:
         own = (scene.module.get_parameter(f"{cell.path}.{name}") for name in ("weight", "bias"))
         weight, bias = (each.detach().float().cpu() for each in own)
+        if op.is_transposed:
+            weight = weight.transpose(0, 1).flip([*range(2, n + 2)])
         return weight, bias
-    op, maps = cell.op, cell.inputs[0].array.shape[0]
-    assert isinstance(op, SlidingWindowOp)
     sides = per_dimension(op.kernel, n)
     one = 1 / prod(sides) if op.role == "window" else 1.0
     return torch.full((maps, 1, *sides), one), torch.zeros(maps)
-
-
-def _slices(op: SlidingWindowOp, x: Tensor, window: int, depth: int) -> Tensor:
-    """Returns the slices of a volume (channels, depth, …) that a window reads."""
-    start = depth * per_dimension(op.stride, 3)[0]
-    return x[:, start + per_dimension(op.dilation, 3)[0] * torch.arange(window)]
 
 
 def _flat(numbers: Tensor, n: int) -> CellGrid:
@@ -186,13 +150,13 @@ def _flat(numbers: Tensor, n: int) -> CellGrid:
     return found
 
 
-def _last_two(own: Sides, n: int, missing: int) -> tuple[int, int]:
+def _last_two(own: tuple[int, ...], missing: int) -> tuple[int, int]:
     """Returns a setting along height and width.
 
-    >>> _last_two(2, 1, 0), _last_two((3, 1, 2), 3, 0)
+    >>> _last_two((2,), 0), _last_two((3, 1, 2), 0)
     ((0, 2), (1, 2))
     """
-    *_, high, wide = (missing, *per_dimension(own, n))
+    *_, high, wide = (missing, *own)
     return high, wide
 
 
@@ -241,7 +205,7 @@ def show_convolution_window(scene: Scene) -> None:
         "filters": _filters(scene),
         "sizes": _sizes(scene),
         "foot": f"{_cost(scene)} <span class='muted'>{numbers_origin(scene)}</span>",
-        "title": _title(scene, map),
+        "title": _title(scene),
     }
     _window(key=KEY, data=data, on_pick_change=lambda: _pick(scene), on_select_change=lambda: None)
 
@@ -269,7 +233,7 @@ def _place(found: WindowPlanes, learns: bool) -> tuple[int, int]:
     if chosen := AT.among(high, wide):
         return chosen
     sizes = np.abs(found.result if learns else np.diff(found.result, prepend=found.result[:, :1]))
-    (top, left), (down, across) = found.padding, found.stride
+    (top, left), (down, across) = found.walk.before, found.walk.stride
     edge = -(-top // down), -(-left // across)
     inner = sizes[edge[0] : high - edge[0], edge[1] : wide - edge[1]]
     if not inner.size:
@@ -289,9 +253,7 @@ def _numbers(found: WindowPlanes) -> dict[str, Any]:
         "result": _packed(found.result),
         "count": found.result.shape,
         "bias": found.bias,
-        "padding": found.padding,
-        "stride": found.stride,
-        "dilation": found.dilation,
+        **found.walk._asdict(),
         "largest": found.largest,
     }
 
@@ -300,8 +262,11 @@ def _packed(numbers: CellGrid) -> str:
     return b64encode(np.ascontiguousarray(numbers, "<f4").tobytes()).decode()
 
 
-def _title(scene: Scene, map: int) -> str:
+def _title(scene: Scene) -> str:
     what = {1: "line", 2: "picture", 3: "volume"}[scene.settings["n"]]
+    if "o" in scene.settings:
+        between = scene.settings["s"] - 1
+        return f"The {what}, {between or 'no'} zero{'s' * (between != 1)} between its pixels"
     return f"The {what}, with its padding" if scene.settings["p"] else f"The {what}"
 
 
@@ -367,76 +332,22 @@ def _filters(scene: Scene) -> str:
 
 def _sizes(scene: Scene) -> str:
     """Returns the sliders, and the size of the result derived step by step."""
-    own = WindowSizes(**{name: scene.settings.get(name, 1) for name in "xkspd"})
     ranges = {knob.name: knob for knob in scene.entry.knobs}
-    called = {"k": "kernel", "s": "stride", "p": "padding", "d": "dilation"}
+    called = {"k": "kernel", "s": "stride", "p": "padding", "d": "dilation", "o": "output padding"}
+    kind = TransposedSizes if "o" in ranges else WindowSizes
+    own = kind(**{each.name: scene.settings.get(each.name, 1) for each in fields(kind)})
     sliders = "".join(
         slider(
             f"{word} {getattr(own, name)}",
             name,
-            range(ranges[name].min, ranges[name].max + 1),
+            range(ranges[name].min, scene.settings.get(ranges[name].below, ranges[name].max + 1)),
             getattr(own, name),
             f"<span>{word} <i>{name}</i></span><b>{getattr(own, name)}</b>",
         )
         for name, word in called.items()
         if name in ranges
     )
-    return f'<div class="knobs">{sliders}</div>{_derivation(own, "d" in ranges)}{_strip(own)}'
-
-
-def _derivation(own: WindowSizes, dilated: bool) -> str:
-    """Returns the number of windows along a side, step by step; ``dilated`` if they may be."""
-    x, k, s, p, d = own.x, own.k, own.s, own.p, own.d
-    span = ("<i>d</i>(<i>k</i> − 1) + 1", f"{d}·{k - 1} + 1") if dilated else ("<i>k</i>", "")
-    steps = (
-        ("<i>x</i> + 2<i>p</i>", f"{x} + 2·{p}", own.padded, "places"),
-        (*span, own.span, "under the window"),
-        (f"{own.padded} − {own.span}", "", own.room, "places to move on"),
-        (f"⌊{own.room} / {s}⌋ + 1", "", own.count, "windows"),
-    )
-    rows = "".join(
-        f"<p>{' = '.join(filter(None, (letters, numbers)))} = <b>{result}</b> "
-        f"<span class='muted'>{what}</span></p>"
-        for letters, numbers, result, what in steps
-    )
-    under = "<i>d</i>(<i>k</i> − 1) − 1" if dilated else "<i>k</i>"
-    formula = f"<i>y</i> = ⌊(<i>x</i> + 2<i>p</i> − {under}) / <i>s</i>⌋ + 1 = <b>{own.count}</b>"
-    return f'<div class="steps">{rows}</div><p class="formula">{formula}</p>'
-
-
-def _strip(own: WindowSizes) -> str:
-    """Returns one side as a row of cells, with a line for every window."""
-    told = (
-        f"✂ {markup.plural(own.left, 'place')} at the far end: in no window"
-        if own.left
-        else "Every place is in a window"
-    )
-    said = f"<p class='fallen'>{told}.</p>"
-    if own.padded > LONGEST:
-        return said
-    levels = min(-(-own.span // own.s), 6)
-    cells = "".join(
-        f'<rect x="{i + 0.06:.2f}" y="0.06" width="0.88" height="0.88" class="{_kind(own, i)}"/>'
-        for i in range(own.padded)
-    )
-    unit = own.padded / 40  # a line is as thick at any number of cells
-    lines = "".join(
-        f'<line data-window="{i}" x1="{i * own.s + 0.1:.2f}" x2="{i * own.s + own.span - 0.1:.2f}" '
-        f'y1="{1 + unit * (i % levels + 1):.2f}" y2="{1 + unit * (i % levels + 1):.2f}"/>'
-        for i in range(own.count)
-    )
-    high = 1 + unit * (levels + 1)
-    return (
-        f'<svg class="strip" viewBox="0 0 {own.padded} {high:.2f}" role="img" aria-label="'
-        f'{own.count} windows of {own.span} on {own.padded} places">{cells}{lines}</svg>{said}'
-    )
-
-
-def _kind(own: WindowSizes, place: int) -> str:
-    """Returns whether a place is padding, a pixel, or fallen off the far end."""
-    if place >= own.padded - own.left:
-        return "off"
-    return "pad" if not own.p <= place < own.p + own.x else "pixel"
+    return f'<div class="knobs">{sliders}</div>{own.derivation("d" in ranges)}{own.strip()}'
 
 
 def _times(ratio: float) -> str:

@@ -13,7 +13,8 @@ from torch.nn import functional as F
 
 import ncd
 from ncd.app.panels.images import convolution_window, receptive_field
-from ncd.app.panels.images.convolution_window import CONVOLUTION_WINDOW, WindowSizes, window_planes
+from ncd.app.panels.images.convolution_window import CONVOLUTION_WINDOW, window_planes
+from ncd.app.panels.images.window_sizes import TransposedSizes, WindowSizes
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.systems.inputs.run_inputs import opening_inputs
@@ -78,6 +79,30 @@ def test_the_size_formula_equals_torch_at_ten_thousand_settings() -> None:
     the_formula_equals_torch(10_000)
 
 
+def the_transposed_formula_equals_torch(count: int) -> None:
+    draw = random.Random(1)
+    for _ in range(count):
+        k, s, p, d = (draw.randint(*ends) for ends in ((1, 11), (1, 9), (0, 12), (1, 5)))
+        o = draw.randrange(max(s, d))
+        least = max(1, 1 - (d * (k - 1) + o - 2 * p) // s)
+        own = TransposedSizes(draw.randint(least, least + 60), k, s, p, d, o)
+        x, w = (torch.ones(1, 1, n, dtype=torch.float64) for n in (own.x, k))
+        counts = F.conv_transpose1d(x, w, None, s, p, o, 1, d)[0, 0]
+        assert own.overlaps == counts.tolist() and own.count == len(counts), own
+        if count < 1000:
+            op = ncd.ConvTranspose("c x -> f:1 y", "up", k, s, p, True, o, d)
+            assert op.infer_outputs(ncd.Type.parse(f"c:1 x:{own.x}"))[0].shape == (1, own.count)
+
+
+def test_the_transposed_size_formula_and_its_overlaps_equal_torch() -> None:
+    the_transposed_formula_equals_torch(500)
+
+
+@pytest.mark.slow
+def test_the_transposed_size_formula_equals_torch_at_ten_thousand_settings() -> None:
+    the_transposed_formula_equals_torch(10_000)
+
+
 # --- the sum --------------------------------------------------------------------------------------
 
 
@@ -94,6 +119,10 @@ def test_the_size_formula_equals_torch_at_ten_thousand_settings() -> None:
         ("pooling", {"n": 3, "x": 8, "c": 2, "p": 1}),
         ("pooling", {"k": 3, "p": 1, "s": 1, "c": 2, "x": 9, "kind": 1}),
         ("pooling", {"n": 3, "x": 8, "k": 3, "kind": 1}),
+        ("transposed-convolution", {}),
+        ("transposed-convolution", {"c": 3, "k": 5, "s": 3, "p": 0, "o": 2, "x": 7, "filter": 3}),
+        ("transposed-convolution", {"n": 1, "k": 2, "s": 3, "p": 5, "d": 3, "filter": 3}),
+        ("transposed-convolution", {"n": 3, "x": 4, "c": 2, "s": 3, "d": 2, "filter": 3}),
     ],
     ids=str,
 )
