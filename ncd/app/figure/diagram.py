@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import chain, takewhile
 from math import prod
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -46,7 +47,7 @@ from ncd.site.op_cards import title
 
 
 def open_asked_block(drawing: Drawing, circuit: Circuit, id: str) -> frozenset[str] | None:
-    """Returns the blocks to collapse so that an array or an op is seen; None if it is seen already.
+    """Returns the blocks to collapse so that an array, op or block is seen; None if it is.
 
     Of the box around it only the way to it opens: its other blocks become boxes.
 
@@ -58,16 +59,21 @@ def open_asked_block(drawing: Drawing, circuit: Circuit, id: str) -> frozenset[s
     >>> open_asked_block(drawing, ncd.elaborate(term), "v0")
     """
     seen = {wire.array for wire in drawing.wires} | {glyph.node for glyph in drawing.glyphs}
+    seen |= {fence.id for fence in drawing.fences}
     ends = {
         id,
         *(unit.id for found in (circuit.producers, circuit.consumers) if (unit := found.get(id))),
+        *(cell.id for cell in circuit.cells if id in cell.fences),
     }
     boxes = {g.node: g.cells for g in drawing.glyphs if selection.BLOCK.fullmatch(g.node)}
     box = next((box for box, cells in boxes.items() if not ends.isdisjoint(cells)), None)
     if id in seen or box is None:
         return None
     cells = [cell for cell in circuit.cells if cell.id in boxes[box]]
-    way = {fence for cell in cells if cell.id in ends for fence in cell.fences}
+    outside = (
+        takewhile(lambda fence: fence != id, cell.fences) for cell in cells if cell.id in ends
+    )
+    way = set(chain.from_iterable(outside))
     inside = (cell.fences[cell.fences.index(box) + 1 :] for cell in cells if box in cell.fences)
     beside = (next((fence for fence in fences if fence not in way), None) for fences in inside)
     return frozenset(boxes) - {box} | frozenset(filter(None, beside))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from urllib.parse import parse_qsl
 
@@ -19,6 +20,7 @@ from ncd.systems.lessons.lesson import lesson_of
 from tests.support.sampling import sample
 
 PHONE = selection.WIDTHS[0]
+LIGHTS = re.compile(r'data-(?:node|fence|array)="([^"]+)"')
 
 
 def phone(entry: Entry, settings: dict[str, int]) -> Scene:
@@ -42,7 +44,7 @@ def asked(entry: Entry) -> list[tuple[dict[str, int], str]]:
 
 
 def shows(drawn: diagram.DiagramMessage, id: str) -> bool:
-    return f'data-array="{id}"' in drawn.svg or f'data-node="{id}"' in drawn.svg
+    return any(f'data-{kind}="{id}"' in drawn.svg for kind in ("array", "node", "fence"))
 
 
 @pytest.mark.few(12)
@@ -51,6 +53,20 @@ def test_what_a_lesson_asks_for_is_seen_on_a_phone(entry: Entry) -> None:
     for settings, about in sample(asked(entry), 2, entry.name):
         scene = replace(phone(entry, settings), subject_id=about)
         assert shows(diagram.diagram_message(scene, None, selection.AUTO), about)
+
+
+@pytest.mark.few(20)
+@pytest.mark.parametrize("entry", ncd.catalogue.values(), ids=lambda entry: entry.name)
+def test_what_a_view_lights_is_drawn(entry: Entry) -> None:
+    """As an op, a block or a wire of its own, or an op in the box of its block."""
+    for view in lesson_of(entry).views:
+        said = dict(parse_qsl(view.query))
+        if "select" in said:
+            own = {knob.name: int(said[knob.name]) for knob in entry.knobs if knob.name in said}
+            scene = replace(phone(entry, dict(entry.settings(own))), column_width=1280)
+            svg = diagram.diagram_message(scene, None, said.get("folded", selection.AUTO)).svg
+            lit = {id for ids in LIGHTS.findall(svg) for id in ids.split()}
+            assert said["select"] in lit, view
 
 
 def test_the_rest_stays_as_it_is() -> None:
@@ -73,6 +89,8 @@ def test_the_rest_stays_as_it_is() -> None:
         ("n2", {"f3", "f4"}),
         ("n3", {"f1", "f4"}),
         ("n4", {"f0"}),
+        ("f2", {"f2", "f3", "f4"}),
+        ("f0", None),
         ("v0", None),
         ("nothing", None),
     ],
