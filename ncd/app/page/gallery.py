@@ -24,9 +24,21 @@ Deep learning systems drawn as circuits, and run. A wire is an axis of an array,
 operation; the pictures are the arrays of this sentence.
 """
 
+# Beside the title, so that it takes no room from the diagram.
+NINETY_SECONDS = """
+<style>
+.ninety {
+  display: inline-block; padding: 0.5rem 1.1rem; border-radius: 0.6rem;
+  font-weight: 600; text-decoration: none; color: #fff !important; background: #2b6a99;
+}
+.ninety:is(:hover, :focus-visible) { background: #1f527a; }
+</style>
+<a class="ninety" href="ninety-seconds">New here? Read it in 90 seconds</a>
+"""
 START_LINKS = """
-**New here?** [How to read a diagram](legend), then [multi-head attention](multi-head-attention)
-step by step. **You teach?** Every page has a lesson with questions, and a code that opens it on
+**New here?** [Read it in 90 seconds](ninety-seconds), then
+[multi-head attention](multi-head-attention?panel=Step) step by step; the [legend](legend) has every
+sign. **You teach?** Every page has a lesson with questions, and a code that opens it on
 phones: [see one](multi-head-attention?present=lesson), or [a quiz](multi-head-attention?quiz=1).
 """
 PASTE = "Paste your own PyTorch, and see what comes out of it, or what fails and its cure"
@@ -41,7 +53,9 @@ _gallery = st.components.v2.component(
 def show() -> None:
     """Shows a title, a live diagram and the gallery."""
     url.load("home")
-    st.title(navigation.TITLE, anchor=False)
+    with st.container(horizontal=True, vertical_alignment="center", key="head"):
+        st.title(navigation.TITLE, anchor=False, width="content")
+        st.html(NINETY_SECONDS, width="content")
     st.markdown(LEAD)
     show_first_diagram()
     _door()

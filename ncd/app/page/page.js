@@ -2,6 +2,7 @@
 // browser would load the whole app again. Each time one is followed, `go` has another value.
 
 const APP = "[data-testid=stApp]";
+const BESIDE = "ninety-seconds"; // a page that the app does not run
 
 // Until a font is there, letters have other widths, and rows of them other heights. The browser
 // forgets those that are not in use whenever a style sheet comes.
@@ -68,6 +69,10 @@ function open(event) {
   const link = event.composedPath().find((element) => element.matches?.("a[href]"));
   const base = new URL(".", location.href).href;
   const [name, query] = link?.href.startsWith(base) ? link.href.slice(base.length).split("?") : [];
+  if (name === BESIDE) {
+    event.preventDefault(); // otherwise it opens in a new tab
+    return location.assign(link.href);
+  }
   const menu = link?.closest("[data-testid^=stTopNav], [data-testid^=stSidebarNav]");
   if (menu || !(name in PAGES)) return;
   event.preventDefault();

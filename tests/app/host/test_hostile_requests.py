@@ -29,6 +29,7 @@ PARAMETERS = {
     "oembed": ("url", "format", "maxwidth"),
     "presentation.html": ("views", "text"),
     "lesson.json": ("of", "text", "views"),
+    "ninety-seconds.json": ("step", "size", "narrow"),
     **{f"embed/{page}": ("text", "h", "folded", "formats", "dark") for page in PAGES},
     **{f"_ncd/{page}": ("text", "h", "scrub", "wide", "formats") for page in PAGES},
     **dict.fromkeys(("", "unet", "robots.txt", "wp-admin.php", "metrics", "healthz"), ("h",)),
@@ -77,7 +78,16 @@ def test_no_header_is_an_error_of_the_server(client: TestClient, header: str) ->
 
 @pytest.mark.parametrize("method", METHODS)
 def test_no_method_is_an_error_of_the_server(client: TestClient, method: str) -> None:
-    for path in ("", "unet", "qr.svg", "lesson.json", "embed/unet", "robots.txt", "nothing"):
+    for path in (
+        "",
+        "unet",
+        "qr.svg",
+        "lesson.json",
+        "ninety-seconds",
+        "embed/unet",
+        "robots.txt",
+        "nothing",
+    ):
         assert client.request(method, f"/{path}").status_code != 500, path
 
 
@@ -130,7 +140,8 @@ def test_robots_are_told_what_is_made_anew_for_each_request(client: TestClient) 
     lines = client.get("/robots.txt").text.splitlines()
     assert lines[0] == "User-agent: *"
     assert lines[1:] == [
-        f"Disallow: /{path}" for path in ("_ncd/", "presentation.html", "lesson.json", "metrics")
+        f"Disallow: /{path}"
+        for path in ("_ncd/", "presentation.html", "lesson.json", "ninety-seconds.json", "metrics")
     ]
 
 
