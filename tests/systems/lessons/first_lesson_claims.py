@@ -153,13 +153,12 @@ LESSONS: Mapping[str, Mapping[str, Claim]] = {
         ),
     },
     "indexes": {
-        "Now the table has twice as many rows.": lambda f: f.size("a") == 2 * f.at().size("a"),
-        "Still 3, and none of them is copied: in torch the row is a view into the table.": (
-            lambda f: f.size("b") == f.at().size("b") == 3 and is_view(f)
+        "The table gets twice as many rows.": lambda f: growth_factor(f, "a") == 2,
+        "Just as many: a row is as long as before.": lambda f: (
+            f.size("a") == 2 * f.at().size("a") and f.size("b") == f.at().size("b")
         ),
-        "So an index costs nothing, however large the table is.": lambda f: (
-            f.count("flops") == f.count("parameters") == 0
-        ),
+        "And none is copied: in torch the row is a view into the table, so an index costs "
+        "nothing.": lambda f: is_view(f) and f.count("flops") == f.count("parameters") == 0,
         "Backward, row i alone gets a gradient, and all others get 0.": lambda f: (
             rows_with_gradient(f) == [f.settings["i"]]
         ),
