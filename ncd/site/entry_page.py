@@ -263,7 +263,9 @@ def _answer(answer: Array | Axis | str) -> str:
 # --- The cards of the gallery: what a system is found by
 
 FOLDER = Path(__file__).parent / "static"
-GALLERY_CSS, GALLERY_JS = ((FOLDER / f"gallery.{end}").read_text() for end in ("css", "js"))
+SEARCH_JS = (FOLDER / "search.js").read_text()
+GALLERY_CSS = (FOLDER / "gallery.css").read_text()
+GALLERY_JS = f"{SEARCH_JS}\n{(FOLDER / 'gallery.js').read_text()}"
 GALLERY_HTML = """<search><label>Search
 <input type="search" placeholder="a name, an op, an axis"></label>
 <span class="count" role="status"></span></search>

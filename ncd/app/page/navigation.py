@@ -17,33 +17,55 @@ from ncd.app.scene.own_entry import SERVED_MODULES
 from ncd.site.entry_page import file
 from ncd.systems.catalogue import CATALOGUE
 
-# --- The navigation: a page for each system of the catalogue, under its section
+# --- The navigation: a page for each system of the catalogue, in the menu of its section
 
 TITLE = "Neural circuits"
+MENUS = {  # few enough to stand in a row at 1280 pixels; the first page shows the sections
+    "Attention": ("Attention", "Components", "Learned attention"),
+    "Language": ("Transformers", "Language models", "Recurrent networks"),
+    "Images": ("Convolution", "Images", "Graphs"),
+    "Foundations": (
+        "Tensors",
+        "Linear algebra",
+        "Learning",
+        "Training",
+        "Normalisation",
+        "Memory levels",
+    ),
+}
+
+
+def menu_of(section: str) -> str:
+    """Returns the menu that has the pages of a section.
+
+    >>> menu_of("Transformers"), menu_of("Images")
+    ('Language', 'Images')
+    """
+    return next(menu for menu, sections in MENUS.items() if section in sections)
 
 
 def pages() -> Mapping[str, Sequence[st.Page]]:
-    """Returns copies of all pages by section; home and legend have the empty section."""
-    return {section: list(map(copy, own)) for section, own in _pages().items()}
+    """Returns copies of all pages by menu; home, legend and one's own page have none."""
+    return {menu: list(map(copy, own)) for menu, own in _pages().items()}
 
 
 @cache
 def _pages() -> Mapping[str, Sequence[st.Page]]:
-    """Returns all pages by section, made once: for each of them Streamlit reads the disk."""
+    """Returns all pages by menu, made once: for each of them Streamlit reads the disk."""
     first = [
         st.Page("pages/home.py", title=TITLE, default=True),
         st.Page("pages/legend.py", title="Legend", url_path="legend"),
         st.Page("pages/yours.py", title="Yours", url_path="yours"),
     ]
-    sections = {
-        name: [st.Page(file(entry), title=entry.title, url_path=entry.name) for entry in own]
-        for name, own in CATALOGUE.sections.items()
-    }
+    systems: dict[str, list[st.Page]] = {menu: [] for menu in MENUS}
+    for entry in CATALOGUE.values():
+        page = st.Page(file(entry), title=entry.title, url_path=entry.name)
+        systems[menu_of(entry.section)].append(page)
     own = [
         st.Page(partial(own_page.show_served, name), title=entry.title, url_path=name)
         for name, entry in SERVED_MODULES.items()
     ]
-    return {"": first, **({"Your modules": own} if own else {}), **sections}
+    return {"": first, **({"Your modules": own} if own else {}), **systems}
 
 
 def heading(title: str) -> str:

@@ -16,12 +16,12 @@ for (const { family, style, weight } of document.fonts) {
 }
 document.body.append(letters);
 
-// Marks the section of the page in the menu, or what hides it.
+// Marks the menu that has the page, or what hides it.
 function mark() {
   const [name] = Object.entries(PAGES).find(([, [title]]) => title === document.title) ?? [];
   const sections = [...document.querySelectorAll("[data-testid=stTopNavSection]")];
-  const own = sections.find((each) => each.innerText.trim().startsWith(SECTIONS[name]));
-  const here = own ?? (SECTIONS[name] && sections.at(-1));
+  const own = sections.find((each) => each.innerText.trim().startsWith(MENUS[name]));
+  const here = own ?? (MENUS[name] && sections.at(-1));
   for (const each of sections)
     if (each !== here) each.removeAttribute("aria-current");
     else if (!each.hasAttribute("aria-current")) each.setAttribute("aria-current", "true");
@@ -76,6 +76,11 @@ function open(event) {
   const menu = link?.closest("[data-testid^=stTopNav], [data-testid^=stSidebarNav]");
   if (menu || !(name in PAGES)) return;
   event.preventDefault();
+  visit(name, query);
+}
+
+function visit(name, query = "") {
+  const base = new URL(".", location.href).href;
   history.pushState(null, "", `${base}${name}?${query ? `${query}&` : ""}go=${Date.now()}`);
   dispatchEvent(new PopStateEvent("popstate"));
 }

@@ -15,8 +15,9 @@ from ncd.app.parts.html_panel import StaticFile, read_static
 from ncd.app.scene import own_entry
 from ncd.drawing.elements import style
 from ncd.drawing.elements.fonts import all_faces_css
-from ncd.site.entry_page import lead, plain_text
+from ncd.site.entry_page import SEARCH_JS, lead, plain_text
 from ncd.systems.catalogue import CATALOGUE
+from ncd.systems.search_topics import topics
 
 NOT_FOUND_HEAD = navigation.heading(NOT_FOUND_TITLE), WORDS
 
@@ -39,8 +40,29 @@ def heads() -> dict[str, tuple[str, str]]:
     }
 
 
+def found_by() -> list[dict[str, object]]:
+    """Returns what the search of every page knows of each: its names, topics and first sentence."""
+    systems: list[dict[str, object]] = [
+        {
+            **{"name": own.name, "title": own.title, "section": own.section, "source": own.source},
+            **{"lead": HEADS[own.name][1], "topics": topics(own.name), "axes": [], "ops": []},
+            "also": [preset.title for preset in own.presets],
+        }
+        for own in CATALOGUE.values()
+    ]
+    others: list[dict[str, object]] = [
+        {
+            **{"name": name, "title": title.removesuffix(f" · {navigation.TITLE}"), "lead": words},
+            **{"section": "", "source": "", "topics": {}, "axes": [], "ops": [], "also": []},
+        }
+        for name, (title, words) in HEADS.items()
+        if name not in CATALOGUE
+    ]
+    return others + systems
+
+
 HEADS = heads()
-SECTIONS = {entry.name: entry.section for entry in CATALOGUE.values()}
+MENUS = {entry.name: navigation.menu_of(entry.section) for entry in CATALOGUE.values()}
 PAINTS = (*style.COLOURS, *style.QUIET)
 LIGHT = {
     style.paint_colour(name, dark=True): style.paint_colour(name) for name in PAINTS
@@ -52,8 +74,10 @@ SCRIPT = StaticFile.from_text(
     "text/javascript",
     f"const PAGES = {json.dumps(HEADS)};\n"
     f"const LOST = {json.dumps(NOT_FOUND_HEAD[1])};\n"
-    f"const SECTIONS = {json.dumps(SECTIONS)};\n"
-    f"const LIGHT = {json.dumps(LIGHT)};\n{read_static('page/page.js', 'page/print.js')}",
+    f"const MENUS = {json.dumps(MENUS)};\n"
+    f"const LIGHT = {json.dumps(LIGHT)};\n"
+    f"const FOUND_BY = {json.dumps(found_by())};\n"
+    f"{read_static('page/page.js', 'page/print.js')}\n{SEARCH_JS}\n{read_static('page/finder.js')}",
 )
 FILES = {file.name: file for file in (SHEET, SCRIPT, text_editor.SCRIPT)}
 # At the end, since later rules win; as a module, so that its names are not global.

@@ -114,7 +114,7 @@ function reason() {
 
 // --- what is asked for ---------------------------------------------------------------------------
 
-function legal({ least, most, multiple }, value) {
+function legal({ min_size: least, max_size: most, multiple }, value) {
   const first = Math.ceil(least / multiple);
   const closest = Math.floor((2 * value + multiple) / (2 * multiple));
   return multiple * Math.max(first, Math.min(closest, Math.floor(most / multiple)));

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from ncd.app.page import navigation
+from ncd.systems.catalogue import CATALOGUE
 
 
 class Page:
@@ -50,3 +51,8 @@ def test_only_an_unknown_address_adds_a_page_and_keeps_it(
     session.context.url = "http://here/unet"
     again = navigation.with_not_found(pages)  # type: ignore[arg-type]
     assert [page.url_path for page in again[""][1:]] == added  # for the browser's Back
+
+
+def test_every_section_is_in_one_menu() -> None:
+    placed = [section for sections in navigation.MENUS.values() for section in sections]
+    assert len(placed) == len({*placed}) and {*placed} >= {*CATALOGUE.sections}

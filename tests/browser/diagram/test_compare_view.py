@@ -92,7 +92,7 @@ def test_another_page_shows_what_was_pinned_on_this_one(page: Page, address: str
     visit(page, address, f"{ATTENTION}?panel=Compare&callouts=off")
     act(page, "Pin this setting")
     expect(page.get_by_text("Both are alike.")).to_be_visible()
-    page.get_by_test_id("stTopNavSection").filter(has_text="Components").click()
+    page.get_by_test_id("stTopNavSection").filter(has_text="Attention").click()
     page.get_by_role("menuitem", name="Grouped queries", exact=True).click()
     expect(page.get_by_role("heading", name="Grouped queries")).to_be_visible()
     page.get_by_role("tab", name="Compare").click()

@@ -1,0 +1,86 @@
+// The search that every page has: by ⌘K, Ctrl+K or the button in the header.
+
+const KEY = /Mac|iP/.test(navigator.platform) ? "⌘K" : "Ctrl K";
+const finder = document.createElement("dialog");
+finder.className = "ncd-finder";
+finder.ariaLabel = "Search for a page";
+finder.innerHTML = `
+  <input type="search" role="combobox" aria-expanded="true" aria-controls="ncd-found" aria-label="Search for a page"
+    aria-autocomplete="list" placeholder="a name, a topic, a model" autocomplete="off" spellcheck="false">
+  <ul id="ncd-found" role="listbox" aria-label="Pages"></ul>
+  <p role="status"></p>`;
+const wish = finder.querySelector("input");
+const foundPages = finder.querySelector("ul");
+
+const opener = document.createElement("button");
+opener.type = "button";
+opener.className = "ncd-search";
+opener.ariaKeyShortcuts = "Control+K Meta+K";
+opener.innerHTML = `<span>Search</span> <kbd>${KEY}</kbd>`;
+document.body.append(opener, finder);
+
+// The page that Enter opens is the selected one.
+function select(option) {
+  for (const each of foundPages.children) each.ariaSelected = String(each === option);
+  if (option) wish.setAttribute("aria-activedescendant", option.id);
+  else wish.removeAttribute("aria-activedescendant");
+  option?.scrollIntoView({ block: "nearest" });
+}
+
+function selected() {
+  return foundPages.querySelector("[aria-selected=true]");
+}
+
+function option(told, place) {
+  const item = document.createElement("li");
+  item.role = "option";
+  item.id = `ncd-found-${place}`;
+  item.dataset.name = told.name;
+  item.innerHTML = "<b></b> <small></small><span></span>";
+  item.querySelector("b").textContent = told.title;
+  item.querySelector("small").textContent = told.section;
+  item.querySelector("span").textContent = told.lead;
+  return item;
+}
+
+function find() {
+  const text = wish.value.trim();
+  const asked = wishes(text, topicsOf(FOUND_BY));
+  const found = FOUND_BY.map((told) => ({ told, met: answerTo(asked, told) })).filter(({ met }) => met);
+  found.sort((one, other) => one.met.rank - other.met.rank);
+  foundPages.replaceChildren(...found.map(({ told }, place) => option(told, place)));
+  select(foundPages.firstChild);
+  finder.querySelector("p").textContent = found.length ? "" : nothingMatches(text, FOUND_BY);
+}
+
+function openFinder() {
+  wish.value = "";
+  find();
+  finder.showModal();
+}
+
+function follow(item) {
+  if (!item) return;
+  finder.close();
+  visit(item.dataset.name);
+}
+
+const STEPS = { ArrowDown: "nextElementSibling", ArrowUp: "previousElementSibling" };
+opener.onclick = openFinder;
+wish.oninput = find;
+wish.onkeydown = (event) => {
+  if (event.isComposing) return;
+  if (event.key in STEPS) select(selected()?.[STEPS[event.key]] ?? selected());
+  else if (event.key === "Enter") follow(selected());
+  else if (event.key === "Escape") finder.close(); // at once, where a field of this type is emptied first
+  else return;
+  event.preventDefault();
+};
+foundPages.onclick = ({ target }) => follow(target.closest("li"));
+finder.onclick = ({ target }) => target === finder && finder.close(); // beside it
+addEventListener("keydown", (event) => {
+  if (event.key?.toLowerCase() !== "k" || !(event.metaKey || event.ctrlKey) || event.shiftKey || event.altKey) return;
+  event.preventDefault();
+  if (finder.open) finder.close();
+  else openFinder();
+});
