@@ -319,7 +319,11 @@ LESSONS: Mapping[str, Mapping[str, Claim]] = {
         ),
     },
     "mamba": {
-        "256, after a word or after a book.": lambda f: (
+        "We change a word in the middle: at which positions does the result change?": answer(
+            "the same place and all later ones"
+        ),
+        "A layer keeps 256 numbers, after a word or after a book; attention keeps something of "
+        "every word.": lambda f: (
             f.size("d") * f.size("s") == f.at(t=1).size("d") * f.at(t=1).size("s") == 256
         ),
         "A text twice as long.": lambda f: growth_factor(f, "t") == 2,

@@ -77,16 +77,18 @@ LESSONS: Mapping[str, Mapping[str, Claim]] = {
     "identity-resnet": {
         "On what does the result still depend?": answer("on all that it did before"),
         "The gradient comes back the same way, unharmed.": lambda f: (
-            f.lit.count("Add") == 1
+            f.lit == ["Add"]
             and [str(value.array) for value in f.ops("Add")[1].inputs]
             == [str(f.ops("Add")[1].outputs[0].array)] * 2
         ),
         "Three pictures are read at once, each for itself, it seems.": lambda f: f.size("b") == 3,
         "We change one of them: the answers for which ones change?": answer("all of them"),
-        "Where a block makes pictures smaller, the short way needs a convolution too.": lambda f: (
-            f.lit.count("Conv conv") == 1
-            and [2 * n for n in f.shape("x/2")] == [*f.shape("x")]
-            and [cell.op.display_name for cell in f.circuit.cells].count("Conv conv") == 1 + 3
+        "Where a block changes the channels or the size, the short way needs a convolution.": (
+            lambda f: (
+                f.lit == ["Conv conv"]
+                and [2 * n for n in f.shape("x/2")] == [*f.shape("x")]
+                and [cell.op.display_name for cell in f.circuit.cells].count("Conv conv") == 1 + 3
+            )
         ),
     },
     "visual-attention": {
