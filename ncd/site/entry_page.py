@@ -246,18 +246,20 @@ def _questions(view: LessonStep) -> Iterator[Question]:
 def _question_html(found: Question) -> str:
     answers = " · ".join(map(_answer, found.answers))
     pairs = zip(found.answers, found.feedback, strict=True)
-    faults = "".join(f"<li>{_answer(said)}: {markup.text(why)}</li>" for said, why in pairs if why)
+    faults = "".join(
+        f"<li>{_answer(said)}: {markup.sentence(why)}</li>" for said, why in pairs if why
+    )
     return (
-        f"<p>{markup.text(found.text)} <span class='muted'>{answers}</span></p><details>"
+        f"<p>{markup.sentence(found.text)} <span class='muted'>{answers}</span></p><details>"
         f"<summary>The answer</summary><p><b>{_answer(found.answer)}</b> "
-        f"{markup.text(found.explanation)}</p><ul>{faults}</ul></details>"
+        f"{markup.sentence(found.explanation)}</p><ul>{faults}</ul></details>"
     )
 
 
 def _answer(answer: Array | Axis | str) -> str:
     if isinstance(answer, Array):
         return markup.axes_with_sizes(answer)
-    return markup.axis(answer) if isinstance(answer, Axis) else markup.text(answer)
+    return markup.axis(answer) if isinstance(answer, Axis) else markup.sentence(answer)
 
 
 # --- The cards of the gallery: what a system is found by

@@ -38,6 +38,18 @@ def text(value: object) -> str:
     return str(escape(str(value)))
 
 
+_SUBSCRIPT = re.compile(r"\b([A-Za-z])_(\d+|\{[^{}]*\})")
+
+
+def sentence(value: str) -> str:
+    """Returns a sentence as escaped text, in which names of axes and maps have subscripts.
+
+    >>> sentence("W_1 takes c_{5-λ} <here>; token_embedding and in_x stay.")
+    'W<sub>1</sub> takes c<sub>5-λ</sub> &lt;here&gt;; token_embedding and in_x stay.'
+    """
+    return _SUBSCRIPT.sub(lambda found: f"{found[1]}<sub>{found[2].strip('{}')}</sub>", text(value))
+
+
 @lru_cache(maxsize=4096)
 def axis(axis: Axis) -> str:
     """Returns the label of an axis, highlighted with its wires.

@@ -158,9 +158,8 @@ def _html(found: Question, chosen: str) -> str:
     rows = "".join(_answer(found, n, chosen) for n in range(len(found.answers)))
     show, told = ("", _verdict_html(found, chosen)) if chosen else (SHOWS, _room(found))
     buttons = f'<div class="answers" role="group" aria-label="Answers">{rows}{show}</div>'
-    return (
-        f'<div class="predict"><p class="asked">{markup.text(found.text)}</p>{buttons}{told}</div>'
-    )
+    asked = f'<p class="asked">{markup.sentence(found.text)}</p>'
+    return f'<div class="predict">{asked}{buttons}{told}</div>'
 
 
 def _room(found: Question) -> str:
@@ -171,7 +170,7 @@ def _room(found: Question) -> str:
 
 
 def _verdict_html(found: Question, chosen: str) -> str:
-    why = markup.text(f"{_fault(found, chosen)} {found.explanation}".strip())
+    why = markup.sentence(f"{_fault(found, chosen)} {found.explanation}".strip())
     return f'<p role="status">{_verdict(found, chosen)} {why}</p>'
 
 
@@ -193,7 +192,7 @@ def _answer(found: Question, n: int, chosen: str) -> str:
 def _words(answer: Answer) -> str:
     if isinstance(answer, Array):
         return markup.axes_with_sizes(hide_sizes.without_size_labels(answer))
-    return markup.axis(answer) if isinstance(answer, Axis) else markup.text(answer)
+    return markup.axis(answer) if isinstance(answer, Axis) else markup.sentence(answer)
 
 
 def _verdict(found: Question, chosen: str) -> str:

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 import streamlit as st
 
+import ncd
 from ncd.app.scene import url
 from ncd.app.state import selection
 from ncd.app.teach.lesson_view import (
@@ -101,3 +102,11 @@ def test_what_is_asked_for_is_selected_and_hidden_until_it_is_answered(
     assert _chosen_answer(here) == ""
     reveal()
     assert _chosen_answer(here) == SHOW
+
+
+def test_axes_and_maps_have_subscripts_in_a_question_and_its_answer() -> None:
+    found = question(ncd.catalogue["mlp-geometry"], {"p1": 2, "g": 1, "n": 2}, "shape:v2")
+    assert found is not None
+    shown = _html(found, str(found.answer_index))
+    assert "What shape leaves Linear W<sub>1</sub>?" in shown
+    assert "W<sub>1</sub>, p<sub>0</sub> to p<sub>1</sub>." in shown
