@@ -16,7 +16,7 @@ WHY = """
 The root of the mean square is known only after the last feature. But it only divides, and what
 follows is linear: so the map adds up the features as they are, a sum of squares grows beside it,
 and the division comes at the end. It is the idea of flash attention without its maximum. If
-something that is not linear followed, such as a ReLU, the loop would have to read all features
+a sigmoid followed, which lets no common factor pass, the loop would have to read all features
 twice.
 
 Sources: Zhang and Sennrich 2019, *Root Mean Square Layer Normalization*; Abbott and Zardini 2024,

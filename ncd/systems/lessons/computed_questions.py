@@ -97,7 +97,7 @@ PER_OP = ("parameters", "flops", "bytes")
 MORE = {
     "parameters": "has more parameters",
     "flops": "takes more floating-point operations",
-    "bytes": "makes more bytes of arrays",
+    "bytes": "takes more bytes",
     "cache": "keeps more bytes of a position in its cache",
 }
 
@@ -365,8 +365,8 @@ def _largest_op(asked: _Subject, about: str) -> Question:
 
 
 def _at(asked: _Subject, preset: str) -> str:
-    """Returns the model that a preset is of, as the end of a question."""
-    return f" in {_preset_title(asked, preset)}" if preset else ""
+    """Returns the sizes of a preset, as the end of a question about a model or a part of one."""
+    return f" at the sizes of {_preset_title(asked, preset)}" if preset else ""
 
 
 def _preset_title(asked: _Subject, preset: str) -> str:
@@ -781,8 +781,7 @@ def _changed_numbers(asked: _Subject, about: str) -> Question:
     right = every if changed == count else none if changed == 0 else some
     knobs = {knob.name: knob for knob in asked.entry.knobs}
     moves = list_words(_move(knobs[name], asked.settings[name], n) for name, n in new.items())
-    whose = _array_words(asked.circuit, ends[0])
-    whose = whose.replace("what leaves", "that leave") if "what" in whose else f"of {whose}"
+    whose = _owner_words(asked.circuit, ends[0])
     how = {none: "None", some: f"{changed:,}", every: "All"}[right]
     why = f"{how} of the {count:,} numbers {'changes' if changed < 2 else 'change'}."
     return _make_question(
@@ -805,6 +804,14 @@ def _move(knob: Knob, now: int, then: int) -> str:
     if knob.names:
         return f"{knob.name} goes from {knob.names[now]} to {knob.names[then]}"
     return f"{knob.name} goes from {now} to {then}"
+
+
+def _owner_words(circuit: Circuit, id: str) -> str:
+    """Returns whose numbers are asked for: ``of the scores``, or ``that leave Group``."""
+    words, name = _array_words(circuit, id), array_names(circuit).get(id, "")
+    if "what leaves" not in words:
+        return f"of {words}"
+    return f"of the {name}" if len(name) > 2 else words.replace("what leaves", "that leave")
 
 
 def _difference(systems: Sequence[_Subject], ids: Sequence[str]) -> tuple[int, int]:

@@ -13,7 +13,12 @@ from ncd.circuit.circuit import Circuit
 from ncd.circuit.costs import Cost
 from ncd.systems.catalogue_entry import Entry
 from ncd.systems.lessons.computed_questions import question
-from ncd.systems.lessons.lesson import LessonStep, default_lesson, lesson_of
+from ncd.systems.lessons.lesson import (
+    LessonStep,
+    default_lesson,
+    lesson_of,
+    written_lessons,
+)
 
 NUMBER = re.compile(r"\d[\d,]*")
 ENTRIES = list(ncd.catalogue.values())
@@ -38,6 +43,24 @@ def lit(circuit: Circuit, id: str) -> list[str]:
 
 def total(cost: Cost, label: str, what: str) -> int:
     return sum(getattr(op, what) for op in cost.ops if op.label == label)
+
+
+def test_after_a_question_about_a_preset_its_answer_is_lit() -> None:
+    """In the written lessons, whose views have the sizes of the page."""
+    count = 0
+    for name, written in written_lessons().items():
+        for asks, shows in pairwise(written.views):
+            settings, query = split(ncd.catalogue[name], asks)
+            if not re.match(r"most:\w+:", query.get("ask", "")):
+                continue
+            found = question(ncd.catalogue[name], settings, query["ask"])
+            assert found is not None
+            circuit = ncd.elaborate(ncd.catalogue[name].build(**settings))
+            ids = lit(circuit, split(ncd.catalogue[name], shows)[1]["select"])
+            names = {cell.op.display_name for cell in circuit.cells if cell.id in ids}
+            assert found.answer in names, (name, found.answer)
+            count += 1
+    assert count
 
 
 @pytest.mark.few(20)
