@@ -43,7 +43,8 @@ def _drawer(found: tuple[PlacedSign, ...], blocks: tuple[tuple[str, str], ...], 
         f"{rules((each.sign for each in found), dark)}"
         f'<details class="key"><summary>Key to the {count} in this diagram</summary>'
         f'<div class="sheet"><ul class="signs">{rows}</ul>'
-        '<p><a href="legend">All signs of the notation</a></p></div></details>'
+        '<p><a href="legend">All signs of the notation</a> · '
+        '<a href="ninety-seconds">Read it in 90 seconds</a></p></div></details>'
     )
 
 

@@ -10,6 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import ncd
+from ncd.app.figure import legend_page
 from ncd.app.host import http
 from ncd.app.host.ninety_seconds_endpoint import (
     NOT_FOUND_TEXT,
@@ -20,6 +21,8 @@ from ncd.app.host.ninety_seconds_endpoint import (
     presenter_link,
 )
 from ncd.app.host.presenter_endpoints import checked_views
+from ncd.app.page import gallery
+from ncd.app.panels.walk.step import STEP
 from ncd.app.scene import own_entry
 from ncd.app.teach.step_frames import frame, picture, room
 from ncd.circuit.elaborate import elaborate
@@ -140,3 +143,10 @@ def test_the_steps_are_a_lesson_that_can_be_changed() -> None:
 def test_links_of_the_app_lead_to_the_page_in_the_same_tab() -> None:
     script = next(file.text for file in http.FILES.values() if "const BESIDE" in file.text)
     assert f'const BESIDE = "{PATH}"' in script
+    drawer = legend_page.legend_html(ncd.draw(ncd.Softmax("x:3")), dark=False)
+    assert f'href="{PATH}"' in gallery.NINETY_SECONDS and f'href="{PATH}"' in drawer
+    assert f"]({PATH})" in gallery.START_LINKS and f"]({PATH})" in legend_page.FIRST
+
+
+def test_step_by_step_opens_the_panel_step() -> None:
+    assert f"](multi-head-attention?panel={STEP.title}) step by step" in gallery.START_LINKS

@@ -228,6 +228,6 @@ def test_a_narrow_window_shows_whole_cards(page: Page, address: str) -> None:
 def test_the_lead_leads_to_the_legend(page: Page, address: str) -> None:
     page.goto(address)
     expect(page.locator("body[data-links]")).to_be_attached()
-    page.get_by_test_id("stMarkdown").get_by_role("link", name="How to read a diagram").click()
+    page.get_by_test_id("stMarkdown").get_by_role("link", name="legend").click()
     expect(page).to_have_url(re.compile("/legend$"))
     expect(page.get_by_role("heading", name="Legend", exact=True)).to_be_visible()
