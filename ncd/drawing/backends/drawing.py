@@ -32,6 +32,7 @@ class Drawing(DrawingData):
         thumbnails: The small pictures of arrays' values, each with its array's id and its box.
         highlighted_id: The id of the op that is marked as failing, if any.
         dark: Whether the colours are for a dark page.
+        palette: The fills: "quiet", or "paper" for those of the published figures, with shadows.
 
     Source: V. Abbott, *Neural Circuit Diagrams* (2024).
 
