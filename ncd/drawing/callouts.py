@@ -411,8 +411,10 @@ class _CalloutPlacer:
         return np.hypot(along, down)
 
     def reach(self, box: Rectangle) -> float:
-        """Returns the length of the pointer of a place."""
+        """Returns the length of the pointer of a place; a large one if it lies on its own words."""
         tip = self.tip(box)
+        if box.x0 < tip.x < box.x1 and box.y0 < tip.y < box.y1:
+            return COVER
         base = _base(box, tip)
         return hypot(tip.x - base.x, tip.y - base.y)
 

@@ -8,7 +8,7 @@ from math import inf
 import numpy as np
 import pytest
 
-from ncd import Linear
+from ncd import Linear, catalogue
 from ncd.drawing import callouts
 from ncd.drawing.callouts import HIGHER, OVER, WIDER, _CalloutPlacer
 from ncd.drawing.elements import style
@@ -27,6 +27,19 @@ def around(fence: bool = False, width: float = inf) -> _CalloutPlacer:
 def at(x: float, y: float) -> Rectangle:
     """A place of 80 by 40 with this middle."""
     return Rectangle(x - 40, y - 20, x + 40, y + 20)
+
+
+@pytest.mark.parametrize("room", [508.4, 590.4, 705.2])
+def test_no_pointer_lies_on_the_words_of_its_callout(room: float) -> None:
+    entry = catalogue["multi-head-attention"]
+    drawing = draw(entry.build(), width=room, notes=entry.callouts(entry.settings({})))
+    notes = [extra for extra in drawing.extras if extra.kind == "note"]
+    assert len(notes) >= 4
+    for note in notes:
+        words = Rectangle.union([part.box for part in note.items if isinstance(part, Text)])
+        outline = next(part.path for part in note.items if not isinstance(part, Text))
+        for point in (curve.a for curve in outline):
+            assert not (words.x0 < point.x < words.x1 and words.y0 < point.y < words.y1), note.words
 
 
 @pytest.mark.parametrize(
