@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import chain, takewhile
 from math import prod
 from types import MappingProxyType
@@ -21,6 +22,7 @@ from ncd.app.figure import code_listing
 from ncd.app.figure.legend_page import CSS, legend_html
 from ncd.app.parts.html_panel import apply_component_selection, read_static, sent_value
 from ncd.app.scene import own_entry
+from ncd.app.scene.panel import Panel, panel_of_part
 from ncd.app.scene.refusal import Refusal
 from ncd.app.scene.scene import LABELS, ON_WIRES, VALUES, Scene
 from ncd.app.scene.url import JS as LINK_JS
@@ -213,8 +215,9 @@ class DiagramMessage(NamedTuple):
     boxes: tuple[str, ...]
 
 
-def render(scene: Scene, link: str) -> None:
-    """Shows the diagram of a scene. A click on a wire, an op or a block selects it.
+def render(scene: Scene, link: str, panels: Sequence[Panel]) -> None:
+    """Shows the diagram of a scene. A click on a wire, an op or a block selects it, and opens the
+    panel that says most about it.
 
     ``link`` is the query of the address, from its "?" on; what comes later belongs to the drawing
     with the same one. Only what the drawing needs is computed here; :func:`line` sends the rest
@@ -235,7 +238,9 @@ def render(scene: Scene, link: str) -> None:
     _diagram(
         key="diagram",
         data=data,
-        on_select_change=lambda: apply_component_selection("diagram"),
+        on_select_change=lambda: apply_component_selection(
+            "diagram", partial(panel_of_part, panels, scene.circuit)
+        ),
         on_sizes_change=lambda: knobs.apply_dragged_sizes(
             scene.entry, sent_value("diagram", "sizes")
         ),

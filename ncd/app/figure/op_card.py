@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import torch
+
 from ncd.app.figure import diagram
-from ncd.app.parts import html_panel
+from ncd.app.parts import array_summary, html_panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import cached_value
 from ncd.circuit.circuit import Cell, Circuit, Fence
@@ -55,12 +57,31 @@ def _op(scene: Scene, cell: Cell) -> str:
         + f"<p>{markup.text(cell.op.description(cell.site))}</p>"
         + mathml(cell.op.latex(cell.site), block=True)
         + op_cards.facts_html(facts)
-        + _reference(scene.circuit, cell.fences)
+        + _weights(scene, cell)
+        + _source(scene, frozenset({cell.id}))
         + _captioned_drawing(
             "Written out", "" if term is None else diagram.inert_drawing(term, scene)
         )
-        + _source(scene, frozenset({cell.id}))
+        + _reference(scene.circuit, cell.fences)
     )
+
+
+def _weights(scene: Scene, cell: Cell) -> str:
+    """Returns what an op has learned as pictures; nothing of a module that takes long to make."""
+    if not (scene.can_run and (scene.is_quick or scene.is_compiled)):
+        return ""
+    learned = {name: value.array for name, value in cell.initial_values.items() if value.is_learned}
+    return "".join(
+        f'<p class="muted">What it has learned, its {name}: {array_summary.shape(array)}</p>'
+        + array_summary.html(array, _parameter(scene, cell, name).reshape(array.shape))
+        for name, array in learned.items()
+    )
+
+
+def _parameter(scene: Scene, cell: Cell, name: str) -> torch.Tensor:
+    """Returns a parameter of an op; one without inputs is a parameter itself."""
+    path = f"{cell.path}.{name}" if cell.inputs else cell.path
+    return scene.module.get_parameter(path).detach()
 
 
 def _block(scene: Scene, circuit: Circuit, fence: Fence) -> str:

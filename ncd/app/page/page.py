@@ -61,12 +61,14 @@ def render_page(
     if above:
         above()
     url.restore_dropped()
-    body = st.container()
+    body = st.container(key="circuit")
     with st.container(key="panels"):
-        tabs = st.tabs([panel.title for panel in panels], on_change="rerun", key=selection.PANEL)
+        tabs = st.tabs(
+            [panel.title for panel in panels], on_change=selection.keep_panel, key=selection.PANEL
+        )
     tab, opened = next(pair for pair in zip(tabs, panels, strict=True) if pair[0].open)
     with body:
-        _body_fragment(entry, side, tab, opened, typed)
+        _body_fragment(entry, side, tab, opened, typed, panels)
     with header:
         export_menu.show(lambda: _scene(typed(entry)))
     _show_why_section(why)
@@ -131,21 +133,28 @@ def _body_fragment(
     tab: DeltaGenerator,
     opened: Panel,
     typed: Callable[[Entry], Entry],
+    panels: Sequence[Panel],
 ) -> None:
     """Shows everything that depends on a knob, the diagram first."""
     url.restore_dropped()
     sidebar.rerun_if_outdated(entry)
     with metrics.measured_run(entry), scheduler.turn():
-        _change(typed(entry), side, tab, opened)
+        _change(typed(entry), side, tab, opened, panels)
 
 
-def _change(entry: Entry, side: DeltaGenerator, tab: DeltaGenerator, opened: Panel) -> None:
+def _change(
+    entry: Entry,
+    side: DeltaGenerator,
+    tab: DeltaGenerator,
+    opened: Panel,
+    panels: Sequence[Panel],
+) -> None:
     scene, link, untimed = _scene(entry), "", False
     if isinstance(scene, Scene):
         lit = selection.axes(scene.circuit, entry)
         seen = {selection.SELECTED_KEY: scene.selected_id, selection.AXES: lit}
         link = url.query(**seen)
-        diagram.render(scene, link)
+        diagram.render(scene, link, panels)
         with scheduler.yielded_turn():
             sleep(HEAD_START)
         url.send_link(link)

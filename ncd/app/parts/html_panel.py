@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -96,11 +96,13 @@ def render(
     )
 
 
-def apply_component_selection(key: str) -> None:
-    """Applies a selection made in a component; a callback."""
+def apply_component_selection(
+    key: str, panel_of: Callable[[str], tuple[str, Mapping[str, str]]] | None = None
+) -> None:
+    """Applies a selection made in a component, as :func:`selection.apply_event`; a callback."""
     value = sent_value(key, "select")
     if isinstance(value, dict):
-        selection.apply_event(value)
+        selection.apply_event(value, panel_of)
 
 
 def sent_value(key: str, name: str) -> Any:

@@ -4,6 +4,7 @@
 const GAP = 6;
 const WIDEST = 130; // of the names beside the rows, and above the columns
 const SIGNS = 12; // height of a letter, with what must be free around it
+const TIGHT = 420; // pixels of a map in which the buttons stand below the colours, not beside
 const WORDS = 32; // rows that have room for a word each
 
 export default function (component) {
@@ -186,8 +187,10 @@ function arrange(map) {
   const { box, frame, data } = map;
   const { rows, columns } = data;
   const left = Math.min(WIDEST, widest(box, rows)) + 3 * GAP + SIGNS;
-  const above = slot(map, box.clientWidth - left - 112);
-  const [room, high] = [box.clientWidth - left - (data.cells ? 112 : 40), box.clientHeight - above - 2];
+  const tight = box.clientWidth < TIGHT;
+  const right = !data.cells ? 40 : tight ? 66 : 112;
+  const above = slot(map, box.clientWidth - left - right);
+  const [room, high] = [box.clientWidth - left - right, box.clientHeight - above - 2];
   if (room < 20 || high < 20) return;
   const side = Math.min(room / columns.count, high / rows.count);
   const [width, height] = data.square
@@ -197,8 +200,10 @@ function arrange(map) {
   Object.assign(frame.style, { left: px(left), top: px(above), width: px(width), height: px(height) });
   put(".title.columns", { left: px(left), width: px(width), top: "0" });
   put(".title.rows", { top: px(above), height: px(height), left: "0" });
-  put(".ramp", { left: px(left + width + 2 * GAP), top: px(above), height: px(Math.max(height, 60)) });
-  put(".zoom", { left: px(left + width + (data.cells ? 78 : 8)), top: px(above + height - 84) });
+  const ramp = Math.max(tight ? height - 96 : height, 60);
+  put(".ramp", { left: px(left + width + 2 * GAP), top: px(above), height: px(ramp) });
+  const low = above + (tight && data.cells ? ramp + 12 : height - 84);
+  put(".zoom", { left: px(left + width + (data.cells && !tight ? 78 : 8)), top: px(low) });
   const { k, x, y } = map.zoom.view;
   ticks(box.querySelector(".ticks.rows"), rows, { length: height, from: y, k, start: above, left, upright: false });
   ticks(box.querySelector(".ticks.columns"), columns, { length: width, from: x, k, start: left, left: above, upright: turned(map, width) });

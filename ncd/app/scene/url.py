@@ -20,7 +20,7 @@ from ncd.app.scene.own_entry import CUSTOM_PAGE, DEFAULT_TEXT, TEXT_KEY
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import ON_WIRES, build_term
 from ncd.app.scene.session_weights import TRAINED_KEY, stop_training
-from ncd.app.state import knobs, link_text
+from ncd.app.state import knobs, link_text, selection
 from ncd.app.state.controls import Control
 from ncd.app.state.knobs import FORMATS, MAX_FORMATS_LETTERS
 from ncd.app.state.link_text import LinkParameter, Value
@@ -233,6 +233,7 @@ def _knob(knob: knobs.Knob) -> LinkParameter:
 def _close_page(link: PageState) -> dict[str, Value]:
     """Forgets a page's values; returns those that the next page takes over."""
     shared = dict(link.shared_values)
+    st.session_state.pop(selection.PANEL_BY_HAND, None)
     for key, kept in link.parameters.items():
         st.session_state.pop(key, None)
         value = link.last_values.get(key, kept.default)

@@ -8,7 +8,8 @@ It is kept in the session under the keys below and in the link; every view highl
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Literal
 
 import streamlit as st
@@ -21,10 +22,11 @@ CALLOUTS = "callouts"  # "on" or "off"
 QUIZ = "quiz"  # "1", or nothing
 QUESTION_KEY = "ask"  # a question of ncd.systems.lessons.computed_questions
 WIDTH_KEY = "wide"  # one of WIDTHS, measured by the browser
-CARD_PANEL = "Values"
+PANEL_BY_HAND = "panel by hand"  # whether a tab was pressed while something was selected
 MAX_LOCKED_AXES = 4  # axes highlighted at once
 AUTO, NONE = "auto", "none"
-WIDTHS = (340, 620, 860, 1280)  # pixels for which diagrams are drawn: phone, tablet, laptop, screen
+# Pixels for which diagrams are drawn: a phone, a tablet, beside the panels, a laptop, a screen.
+WIDTHS = (340, 620, 720, 860, 1280)
 COOKIE = "ncd_wide"  # holds the width for the first run of a page
 BLOCK = re.compile(r"[fs]\d+")  # a block, or a stack of equal layers
 NOTE = re.compile(r"(?:save|load)-(v\d+)~?")  # a memory note
@@ -87,23 +89,50 @@ def parse_width(text: str) -> int:
     return next((width for width in WIDTHS if str(width) == text), WIDTHS[-1])
 
 
-def apply_event(wish: Mapping[str, object]) -> None:
-    """Applies a click in a component; a callback."""
+def apply_event(
+    wish: Mapping[str, object],
+    panel_of: Callable[[str], tuple[str, Mapping[str, str]]] | None = None,
+) -> None:
+    """Applies a click in a component; a callback.
+
+    ``panel_of`` returns the panel that a press on a part opens, and the panel's settings.
+    """
     for key in (AXES, FOLDED, LABELS, CALLOUTS, QUIZ, WIDTH_KEY):
         if isinstance(value := wish.get(key), str):
             st.session_state[key] = value
     if isinstance(id := wish.get("id"), str):
-        quiz = bool(st.session_state.get(QUIZ))  # a card would reveal the answer
-        select(id, open_card=wish.get("open") is True and not quiz)
+        target = NOTE.sub(r"\1", id)
+        quiz = bool(st.session_state.get(QUIZ))  # a panel would reveal the answer
+        opens = target and panel_of and wish.get("open") is True and not quiz
+        select(target, *(panel_of(target) if opens and panel_of else ()))
 
 
-def select(target: str, *, open_card: bool = False) -> None:
-    """Selects an id, or clears it if it was selected; ``open_card`` also opens the Values panel."""
-    target = NOTE.sub(r"\1", target)
-    same = target == st.session_state.get(SELECTED_KEY)
-    if same and (not open_card or st.session_state.get(PANEL) == CARD_PANEL):
+def select(
+    target: str, panel: str = "", settings: Mapping[str, str] = MappingProxyType({})
+) -> None:
+    """Selects an id, or clears it if it was selected and nothing is opened.
+
+    ``panel`` is opened, with the ``settings`` of its controls: so the panel follows the selection.
+    A tab that was pressed by hand while something was selected stays open instead, for all that is
+    selected next, until nothing is selected.
+    """
+    open_now = st.session_state.get(PANEL)
+    if st.session_state.get(PANEL_BY_HAND) and panel != open_now:
+        panel = ""
+    turns = panel not in ("", open_now)
+    if target == st.session_state.get(SELECTED_KEY) and not turns:
         target = ""
     st.session_state[SELECTED_KEY] = target
-    if target and open_card and st.session_state.get(PANEL) != CARD_PANEL:
-        st.session_state[PANEL] = CARD_PANEL
+    if not target:
+        st.session_state[PANEL_BY_HAND] = False
+        return
+    if panel:
+        st.session_state.update(settings)
+    if turns:
+        st.session_state[PANEL] = panel
         st.rerun()  # the tabs are outside the fragment that a click reruns
+
+
+def keep_panel() -> None:
+    """Lets the panel of a tab that was pressed stay while something is selected; a callback."""
+    st.session_state[PANEL_BY_HAND] = bool(st.session_state.get(SELECTED_KEY))

@@ -43,6 +43,7 @@ from ncd.drawing.elements.style import role_colour
 from ncd.errors import LimitError, MismatchError
 from ncd.language.axes import Axis
 from ncd.language.number_formats import Formats
+from ncd.site import markup
 from tests.app.panels.views import scene, tags, text
 
 ATTENTION = scene("multi-head-attention")
@@ -138,7 +139,7 @@ def test_a_drawing_is_sent_with_what_the_page_needs(
         patch.object(diagram_module, "_message", lambda **own: sent.append(own)),
         patch.object(diagram_module, "_diagram", lambda **own: sent.append(own)),
     ):
-        diagram_module.render(replace(listing, selected_id="n1", show_callouts=True), "?h=4")
+        diagram_module.render(replace(listing, selected_id="n1", show_callouts=True), "?h=4", ())
         diagram_module.send_cost_line(ATTENTION, "?h=4", "cost", timed=True)
         diagram_module.send_cost_line(ATTENTION, "?h=4", "cost")
     told, diagram, timed, line = sent
@@ -206,6 +207,22 @@ def card(here: Scene, id: str) -> str:
         shown = op_card.render(here.with_selection(id))
     assert show.called == shown
     return str(show.call_args.args[0]) if shown else ""
+
+
+def test_the_card_of_an_op_shows_what_it_has_learned(session: dict[str, Any]) -> None:
+    here = own(ncd.Linear("m:3 -> k:2", "L", True) >> ncd.Param("k:2", "p") @ ncd.Id("k"))
+    linear, param = (cell.id for cell in here.circuit.cells)
+    for id, name, learned in (
+        (linear, "weight", here.module.L.weight),
+        (linear, "bias", here.module.L.bias),
+        (param, "p", here.module.p),
+    ):
+        shown = card(here, id)
+        assert f"its {name}:" in text(shown)
+        numbers = learned.detach().flatten().tolist()
+        assert all(f">{markup.digits(number)}<" in shown for number in numbers)
+    untrained = own(ncd.Softmax("m:3"))
+    assert "has learned" not in card(untrained, "n0")
 
 
 def test_a_card_tells_of_an_op_a_block_or_nothing(session: dict[str, Any]) -> None:

@@ -55,8 +55,10 @@ def page() -> None:
 
     if (wish := st.session_state.get("wish")) is not None:
         del st.session_state["wish"]
-        selection.apply_event(wish)
+        maps = {"n6": ("Maps", {"map": "n6"})}
+        selection.apply_event(wish, lambda id: maps.get(id, ("Values", {})))
     st.text(repr([st.session_state.get(k) for k in ("select", "panel", "axes")]))
+    st.text(repr([st.session_state.get("map"), st.session_state.get(selection.PANEL_BY_HAND)]))
 
 
 @pytest.mark.parametrize(
@@ -86,6 +88,40 @@ def test_a_click_selects_or_clears_and_may_open_the_card(
     app.run()
     assert not app.exception
     assert app.text[0].value == repr(after)
+
+
+HAND = {selection.PANEL_BY_HAND: True}
+
+
+@pytest.mark.parametrize(
+    ("before", "id", "panel", "map", "by_hand"),
+    [
+        ({"panel": "Cost"}, "n6", "Maps", "n6", None),
+        ({"panel": "Maps", "map": "n2"}, "n6", "Maps", "n6", None),
+        ({"panel": "Cost", "select": "n1", **HAND}, "n6", "Cost", None, True),
+        ({"panel": "Maps", "select": "n1", **HAND}, "n6", "Maps", "n6", True),
+        ({"panel": "Cost", "select": "n6", **HAND}, "n6", "Cost", None, False),
+        ({"panel": "Cost", "select": "n1", **HAND}, "", "Cost", None, False),
+    ],
+)
+def test_the_panel_follows_until_a_tab_is_pressed_by_hand(
+    before: dict[str, object], id: str, panel: str, map: str | None, by_hand: bool | None
+) -> None:
+    app = AppTest.from_function(page)
+    for key, value in before.items():
+        app.session_state[key] = value
+    app.session_state["wish"] = {"id": id, "open": True}
+    app.run()
+    assert not app.exception
+    assert app.session_state["panel"] == panel
+    assert app.text[1].value == repr([map, by_hand])
+
+
+@pytest.mark.parametrize("selected", ["", "n1"])
+def test_a_tab_pressed_by_hand_counts_while_something_is_selected(selected: str) -> None:
+    with patch.object(st, "session_state", {"select": selected}) as state:
+        selection.keep_panel()
+    assert state[selection.PANEL_BY_HAND] is bool(selected)
 
 
 def test_only_an_id_of_the_circuit_is_selected() -> None:

@@ -13,7 +13,7 @@ from ncd.app.figure import picked_cell as arithmetic
 from ncd.app.parts import heatmap, html_panel, map_component
 from ncd.app.parts.map_component import AxisLabels, Heatmap
 from ncd.app.runtime.scheduler import run_in_thread
-from ncd.app.scene.panel import Panel
+from ncd.app.scene.panel import Panel, Settings
 from ncd.app.scene.scene import Scene, numbers_origin
 from ncd.app.state.cache import cached_value
 from ncd.app.state.controls import Place, TextControl
@@ -61,10 +61,23 @@ def attends(cell: Cell) -> bool:
     )
 
 
+def softmaxes(circuit: Circuit) -> list[Cell]:
+    """Returns the softmaxes over positions, or all if none is."""
+    every = [cell for cell in circuit.cells if cell.op.role == "softmax"]
+    return [cell for cell in every if attends(cell)] or every
+
+
+def about_softmax(circuit: Circuit, id: str) -> Settings | None:
+    """Returns the setting that chooses a softmax, by its id or that of its weights; else None."""
+    for cell in softmaxes(circuit):
+        if id in (cell.id, cell.outputs[0].id):
+            return {SOFTMAX.name: cell.id}
+    return None
+
+
 def show_attention_maps(scene: Scene) -> None:
     """Shows the weights of every softmax over positions, or of every softmax if none is."""
-    every = [cell for cell in scene.circuit.cells if cell.op.role == "softmax"]
-    cells = [cell for cell in every if attends(cell)] or every
+    cells = softmaxes(scene.circuit)
     if not cells:
         html_panel.render(
             "<p>Nothing attends here: the circuit has no softmax.</p>", "nothing attends"
@@ -99,6 +112,7 @@ ATTENTION_MAPS = Panel(
     "Attention",
     show_attention_maps,
     controls=(HEAD, SOFTMAX, map_component.COLOURS, arithmetic.CELL),
+    about=about_softmax,
 )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ncd.app.parts import heatmap, html_panel, map_component
 from ncd.app.parts.map_component import AxisLabels, Heatmap
-from ncd.app.scene.panel import Panel
+from ncd.app.scene.panel import Panel, Settings
 from ncd.app.scene.scene import Scene, numbers_origin
 from ncd.app.state.controls import Place
 from ncd.circuit.circuit import Cell, Circuit, Value
@@ -49,6 +49,14 @@ def _choosing(circuit: Circuit) -> Iterator[Cell]:
     for cell in circuit.cells:
         if cell.op.role == "index" and len(cell.outputs) == 2:
             yield cell
+
+
+def about_router(circuit: Circuit, id: str) -> Settings | None:
+    """Returns the setting that chooses a router, by the op that chooses experts; else None."""
+    for n, cell in enumerate(_choosing(circuit)):
+        if id in (cell.id, *(value.id for value in cell.outputs)):
+            return {LAYER.name: str(n)}
+    return None
 
 
 def routing_table(places: np.ndarray, weights: CellGrid, experts: int) -> CellGrid:
@@ -99,7 +107,9 @@ def show_expert_routing(scene: Scene) -> None:
     )
 
 
-EXPERT_ROUTING = Panel("Experts", show_expert_routing, needs_run=False, controls=(LAYER,))
+EXPERT_ROUTING = Panel(
+    "Experts", show_expert_routing, needs_run=False, controls=(LAYER,), about=about_router
+)
 
 
 def _table(scene: Scene, choice: RouterChoice) -> CellGrid:

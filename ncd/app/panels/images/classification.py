@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ncd.app.panels.learning.mistakes import class_overlay, colour
 from ncd.app.parts import heatmap, html_panel
-from ncd.app.scene.panel import Panel
+from ncd.app.scene.panel import Panel, about_output
 from ncd.app.scene.scene import (
     LONG_RUN_FLOPS,
     UNTRAINED_REASON,
@@ -43,7 +43,7 @@ def show_classification(scene: Scene) -> None:
     html_panel.render(html, "guess")
 
 
-CLASSIFICATION = Panel("What it says", show_classification)
+CLASSIFICATION = Panel("What it says", show_classification, about=about_output)
 
 
 def _alone(image: torch.Tensor, shares: torch.Tensor, origin: str) -> str:
@@ -124,7 +124,7 @@ STYLE = """<style>
 .masks img { image-rendering: pixelated; }
 .masks figcaption { font-size: 0.875rem; }
 .kind { display: inline-block; width: 0.8em; height: 0.8em; border-radius: 2px; }
-@media (max-width: 500px) { .masks { gap: 0.4rem; } .masks figcaption { line-height: 1.25; } }
+@container (max-width: 480px) { .masks { gap: 0.4rem; } .masks figcaption { line-height: 1.25; } }
 </style>"""
 
 
@@ -167,7 +167,7 @@ def show_segmentation(scene: Scene) -> None:
     html_panel.render(_html(scene, masks), "mask", SEGMENTATION.controls, _pick)
 
 
-SEGMENTATION = Panel("Mask", show_segmentation, controls=(PICTURE_NUMBER,))
+SEGMENTATION = Panel("Mask", show_segmentation, controls=(PICTURE_NUMBER,), about=about_output)
 
 
 def _pick(value: str) -> None:

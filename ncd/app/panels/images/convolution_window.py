@@ -19,12 +19,12 @@ from torch.nn import functional as F
 from ncd.app.panels.images.window_sizes import TransposedSizes, WindowSizes
 from ncd.app.parts import heatmap, html_panel
 from ncd.app.parts.html_panel import read_static, sent_value
-from ncd.app.scene.panel import Panel
+from ncd.app.scene.panel import Panel, Settings
 from ncd.app.scene.scene import Scene, numbers_origin
 from ncd.app.state import knobs
 from ncd.app.state.cache import cached_value
 from ncd.app.state.controls import GridPlace, Place, pick, slider
-from ncd.circuit.circuit import Cell
+from ncd.circuit.circuit import Cell, Circuit
 from ncd.explain.colour_scale import CellGrid, ColourRange
 from ncd.ops.sliding_window import SlidingWindowOp, WindowWalk, per_dimension
 from ncd.site.markup import GREY, HIGHLIGHT_JS, PANEL_CSS
@@ -80,6 +80,13 @@ class WindowPlanes:
 def sliding_cell(scene: Scene) -> Cell:
     """Returns the op of a page whose window slides."""
     return next(cell for cell in scene.circuit.cells if isinstance(cell.op, SlidingWindowOp))
+
+
+def about_window(circuit: Circuit, id: str) -> Settings | None:
+    """Returns no settings, for the first op whose window slides and for its output; else None."""
+    cells = (cell for cell in circuit.cells if isinstance(cell.op, SlidingWindowOp))
+    found = next(cells, None)
+    return {} if found and id in (found.id, found.outputs[0].id) else None
 
 
 def window_planes(scene: Scene, map: int, depth: int = 0) -> WindowPlanes:
@@ -210,7 +217,9 @@ def show_convolution_window(scene: Scene) -> None:
     _window(key=KEY, data=data, on_pick_change=lambda: _pick(scene), on_select_change=lambda: None)
 
 
-CONVOLUTION_WINDOW = Panel("Window", show_convolution_window, controls=(AT, MAP, DEEP))
+CONVOLUTION_WINDOW = Panel(
+    "Window", show_convolution_window, controls=(AT, MAP, DEEP), about=about_window
+)
 
 
 def _pick(scene: Scene) -> None:

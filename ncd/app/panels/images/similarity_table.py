@@ -8,7 +8,7 @@ from torch import Tensor
 
 from ncd.app.panels.images import picture_parts as parts
 from ncd.app.parts import heatmap, html_panel
-from ncd.app.scene.panel import Panel
+from ncd.app.scene.panel import Panel, about_output
 from ncd.app.scene.scene import Scene, numbers_origin
 from ncd.app.state.controls import Choice, Range
 
@@ -41,7 +41,9 @@ def show_similarity_table(scene: Scene) -> None:
     )
 
 
-SIMILARITY_TABLE = Panel("Similarity", show_similarity_table, controls=(WARMTH, READ))
+SIMILARITY_TABLE = Panel(
+    "Similarity", show_similarity_table, controls=(WARMTH, READ), about=about_output
+)
 
 
 def numbers(cosines: Tensor, way: str, scale: float) -> Tensor:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ncd.app.parts import heatmap, map_component
 from ncd.app.parts.map_component import AxisLabels, CellFrame, Heatmap
-from ncd.app.scene.panel import Panel
+from ncd.app.scene.panel import Panel, about_output
 from ncd.app.scene.scene import Scene, numbers_origin
 from ncd.app.state.cache import cached_value
 from ncd.app.state.controls import Place
@@ -56,7 +56,7 @@ def show_next_word(scene: Scene) -> None:
     )
 
 
-NEXT_WORD = Panel("Next word", show_next_word, controls=(POSITION,))
+NEXT_WORD = Panel("Next word", show_next_word, controls=(POSITION,), about=about_output)
 
 
 @torch.no_grad()

@@ -230,7 +230,7 @@ STYLE = """<style>
 .wrong { white-space: pre-wrap; overflow-wrap: anywhere; margin: 0.3rem 0 0.6rem; }
 .wrong mark { background: color-mix(in srgb, #e5484d 22%, transparent); color: inherit; }
 .wrong mark { border-bottom: 2px solid #e5484d; }
-@media (max-width: 640px) { .einops { grid-template-columns: minmax(0, 1fr); } }
+@container (max-width: 600px) { .einops { grid-template-columns: minmax(0, 1fr); } }
 </style>"""
 
 
