@@ -128,9 +128,13 @@ WRONG_HOST_TEXT = (
 )
 # Without it the browser first looks for the server at /page/, and gets "not found" twice.
 BASE = '<script>window.__streamlit = {BACKEND_BASE_URL: new URL(".", location.href).href}</script>'
-# Tells the first run how wide the diagram's column will be (wide screens have a sidebar beside it).
+# Tells the first run how wide the diagram's column will be, as page.css has it: wide screens have a
+# sidebar beside it, and wider ones the panels, too.
 COLUMN = f"""<script>{{
-const room = innerWidth - (innerWidth > 768 ? 380 : 32);
+const page = innerWidth - (innerWidth > 768 ? 300 : 0);
+const all = Math.min(page - 48, 1572);
+const panels = Math.max(336, Math.min(all - 744, all * 0.4, 576));
+const room = page < 1100 ? page - (innerWidth > 768 ? 80 : 32) : all - 24 - panels;
 const wide = {[*selection.WIDTHS]}.findLast((width) => width <= room) ?? {selection.WIDTHS[0]};
 document.cookie = `{selection.COOKIE}=${{wide}}; path=/; samesite=lax`;
 }}</script>"""

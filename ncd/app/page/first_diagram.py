@@ -63,9 +63,9 @@ def show_first_diagram() -> None:
         with slider:
             h = st.slider("h · heads", 1, MOST, USUAL, key=HEADS)
         scene, row, cut = _scene(words, h), _asking(words), _cut(h)
-        parts = [_drawing(scene, row, cut)]
+        parts = [_drawing(scene, row, cut), _sizes(scene)]
         if scene.can_run:  # by the limits of this server
-            parts = [_asked(words, row, h, cut), *parts, _looks(scene, words, row, cut)]
+            parts = [_asked(words, row, h, cut), parts[0], _looks(scene, words, row, cut), parts[1]]
         html = f"<style>{CSS}</style>{''.join(parts)}{html_panel.OPENS}"
         html_panel.render(html, "first looks", on_pick=_pick)
 
@@ -222,16 +222,21 @@ def _corrected(word: str, read: WrittenWord | None) -> str:
 
 
 def _drawing(scene: Scene, row: int, cut: frozenset[int]) -> str:
-    """Returns the diagram, and a line on what the number of heads has changed."""
+    """Returns the diagram."""
     key = (*scene.run_key, scene.can_run, row, *sorted(cut), scene.dark, scene.width)
     svg = cached_value("first diagram", scene.term, *key, make=lambda: _svg(scene, row, cut))
+    return f'<div class="figure">{svg}</div>'
+
+
+def _sizes(scene: Scene) -> str:
+    """Returns a line on what the number of heads has changed."""
     h, k, m = (scene.settings[name] for name in "hkm")
     line = (
         f"<b>{markup.plural(h, 'head')}</b> of {k} features each: {scene.cost.parameters:,} "
         f"parameters, {4 * m * k:,} for each head. What comes out has the same {m} features "
         "for each word, however many heads there are."
     )
-    return f'<div class="figure">{svg}</div><p class="line" role="status">{line}</p>'
+    return f'<p class="line" role="status">{line}</p>'
 
 
 def _svg(scene: Scene, row: int, cut: frozenset[int]) -> str:

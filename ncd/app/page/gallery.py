@@ -55,8 +55,8 @@ def show() -> None:
     url.load("home")
     with st.container(horizontal=True, vertical_alignment="center", key="head"):
         st.title(navigation.TITLE, anchor=False, width="content")
+        st.markdown(LEAD)
         st.html(NINETY_SECONDS, width="content")
-    st.markdown(LEAD)
     show_first_diagram()
     _door()
     st.markdown(START_LINKS)

@@ -61,7 +61,7 @@ def render_page(
     if above:
         above()
     url.restore_dropped()
-    body = st.container(key="circuit")
+    body = st.container(key="circuit-column")
     with st.container(key="panels"):
         tabs = st.tabs(
             [panel.title for panel in panels], on_change=selection.keep_panel, key=selection.PANEL

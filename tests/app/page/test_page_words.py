@@ -26,6 +26,7 @@ from ncd.app.page.first_diagram import (
     _looks,
     _pick,
     _scene,
+    _sizes,
     readings,
 )
 from ncd.app.page.large_run import PoolRun
@@ -414,10 +415,10 @@ def test_the_first_diagram_says_what_heads_change_and_where_they_look(
     phone = first_scene(words, 5)
     assert (here.column_width, here.labels, here.dark) == (None, "names", True)
     assert phone.column_width == selection.WIDTHS[0]
-    html = _drawing(here, 5, NOTHING)
+    html, line = _drawing(here, 5, NOTHING), text(_sizes(here))
     m, k = here.settings["m"], here.settings["k"]
-    assert f"5 heads of {k} features each" in text(html)
-    assert f"{4 * m * k:,} for each head" in text(html)
+    assert f"5 heads of {k} features each" in line
+    assert f"{4 * m * k:,} for each head" in line
     assert html.count("<image") == 5 + 3 * 5 + 3  # maps; queries, keys, values; the ends
     assert "<image" not in _drawing(phone, 5, NOTHING)  # there is no room for them
     other = _drawing(here, 4, NOTHING)

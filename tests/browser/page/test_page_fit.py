@@ -162,3 +162,23 @@ def test_a_wire_that_is_asked_for_is_seen_on_a_phone(page: Page, address: str) -
     page.locator(".answers .show").click()
     expect(page.locator(".predict [role=status]")).to_be_visible()
     expect(wire).to_be_attached()
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 720), (1440, 900)])
+def test_the_heads_of_the_first_page_are_in_sight_whatever_their_number(
+    page: Page, address: str, width: int, height: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": height})
+    page.goto(address)
+    heads = page.locator(".looks section")
+    expect(heads).to_have_count(4)
+    quiet(page)
+    parts = [page.locator(part) for part in (".asked", ".figure", ".looks", ".line")]
+    tops = [part.evaluate("part => part.getBoundingClientRect().top") for part in parts]
+    bottoms = [head.bounding_box() for head in heads.all()]
+    assert all(box and box["y"] + box["height"] <= height for box in bottoms), bottoms
+    page.get_by_role("slider", name="h · heads").focus()
+    page.keyboard.press("End")
+    expect(heads).to_have_count(8)
+    quiet(page)
+    assert [part.evaluate("part => part.getBoundingClientRect().top") for part in parts] == tops
