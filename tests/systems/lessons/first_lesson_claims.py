@@ -267,7 +267,7 @@ LESSONS: Mapping[str, Mapping[str, Claim]] = {
         "b and h, as from layer1 in the module.": lambda f: (
             f.outs("Einsum")[0] == "b h" == f.at(function=0).outs("layer1")[0]
         ),
-        "It computes the same, yet it has no parameters at all: whoever calls it has them.": (
+        "It computes the same, yet it has no parameters at all: the caller keeps them.": (
             lambda f: f.count("parameters") == 0 and codes_agree(f)
         ),
         "Twice as many examples: how many numbers does it give then?": lambda f: (
