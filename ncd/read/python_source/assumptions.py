@@ -40,6 +40,8 @@ def message(machine: Interpreter, inputs: str, call: str) -> str:
     note = ""
     if inputs and not call:
         note = f"No input is given, so {inputs} is taken. A last line with a shape changes it."
+    if machine.example:
+        note += f" The example in the docstring of {machine.example} is run."
     if machine.evaluation_reason:
         note += f" It is read in evaluation, as in training {machine.evaluation_reason}."
     for name, fact in machine.instead.items():

@@ -382,11 +382,19 @@ def attribute(machine: Interpreter, value: Any, name: str) -> Any:
         return found
     if type(value) in (int, bool) and (other := of_no_number(machine, name)) is not None:
         return other
+    if isinstance(value, SourceModule) and (base := _other_base(machine, value)) is not None:
+        return unknown_attribute(machine, base, name, True)
     if isinstance(value, nn.Module | PlainObject | ClassValue):
         words = f"{kind_name(value)!r} object has no attribute {short_repr(name)}"
         raise machine.source_error(AttributeError(words), machine.node)
     near = nearest_name(name, _attribute_names(value), "")
     raise machine.refuse(f"{name} of {_kind(value)} is not understood here", near)
+
+
+def _other_base(machine: Interpreter, value: SourceModule) -> UnknownValue | None:
+    """Returns the base of an object's class that stands in another file; None if it has none."""
+    bases = every_base(machine, type(value).visitor)
+    return next((base for base in bases if isinstance(base, UnknownValue)), None)
 
 
 def lookup(machine: Interpreter, value: Any, name: str) -> Any:

@@ -35,6 +35,7 @@ from ncd.read.python_source.interpreter import (
     SourceModule,
     Super,
     UnknownValue,
+    source_attributes,
 )
 from ncd.read.python_source.other_files import ExternalModule, box, is_class_name
 from ncd.read.python_source.source_operators import kind_name
@@ -396,7 +397,20 @@ def class_value(machine: Interpreter, node: ast.ClassDef, scope: Scope) -> Class
     setattr(real, METHODS, nodes)
     if isinstance(forward := made.names.get("forward"), SourceFunction) and made.is_module:
         real.forward = forward_of(machine, forward)  # type: ignore[attr-defined]
+    elif made.is_module and any(map(_sets_forward, ast.walk(node))):
+        real.forward = _own_forward  # type: ignore[attr-defined]
     return made
+
+
+def _sets_forward(node: ast.AST) -> bool:
+    """Returns whether a statement is ``self.forward = …``, as for one of several methods."""
+    targets = node.targets if isinstance(node, ast.Assign) else []
+    return any(ast.unparse(target) == "self.forward" for target in targets)
+
+
+def _own_forward(self: nn.Module, *args: Any, **named: Any) -> Any:
+    """Runs the method that an object has set as its ``forward``."""
+    return source_attributes(self)["forward"](*args, **named)
 
 
 def _own_gradient(machine: Interpreter, made: ClassValue, *args: Any) -> Any:

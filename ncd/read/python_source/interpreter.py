@@ -321,6 +321,8 @@ class Interpreter:
     last_value_module: nn.Module | None = None  # the last one that is the value of a line
     last_value: ast.AST | None = None  # its line
     maker: tuple[nn.Module, str, dict[str, Any]] | None = None  # a class that was chosen, with what
+    example: str = ""  # a class that is drawn as the example in its docstring runs it
+    failed_examples: set[str] = field(default_factory=set)  # classes whose examples stop
     tracing: bool = False
     building: int = 0
     text: str = ""

@@ -12,13 +12,16 @@ import ast
 import copy
 import itertools
 import math
+import operator
 import re
 from collections import OrderedDict, namedtuple
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from ncd.errors import short_repr
 from ncd.read.python_source.functions_and_classes import Factory, call, fill, forward_of
 from ncd.read.python_source.interpreter import (
     ITEMS,
@@ -35,7 +38,15 @@ from ncd.read.python_source.interpreter import (
     SourceFunction,
     UnknownValue,
 )
-from ncd.read.python_source.library_layers import ACTIVATIONS, HEADS, MODELS, PARALLEL, VISION
+from ncd.read.python_source.library_layers import (
+    ACTIVATIONS,
+    CHECKS,
+    HEADS,
+    MEDICAL,
+    MODELS,
+    PARALLEL,
+    VISION,
+)
 from ncd.read.python_source.python_names import collection_function, numeric
 from ncd.read.python_source.source_operators import binary_result
 from ncd.read.python_source.torch_layers import deep_copy
@@ -291,9 +302,38 @@ def _array(machine: Interpreter, value: Any, dtype: Any = None) -> Any:
     return torch_call(machine, torch.as_tensor, (value,), {"dtype": dtype} if dtype else {})
 
 
+_OF_NUMBERS: dict[str, tuple[Callable[..., Any], Any]] = {  # of plain numbers, and of arrays
+    "clip": (lambda x, low, high: min(max(x, low), high), torch.clip),
+    "maximum": (max, torch.maximum),
+    "minimum": (min, torch.minimum),
+    "mod": (operator.mod, torch.remainder),
+    "floor_divide": (operator.floordiv, torch.floor_divide),
+    "round": (round, torch.round),
+    "atleast_1d": (lambda x: torch.as_tensor([x]), torch.atleast_1d),
+    "cumsum": (lambda x: torch.as_tensor([x]), lambda x: torch.cumsum(x, 0)),
+    "sum": (lambda x: x, torch.sum),
+    "max": (lambda x: x, torch.amax),
+    "min": (lambda x: x, torch.amin),
+}
+
+
+def _numbers(name: str) -> BuiltinFunction:
+    """Returns a function of numpy that takes a number, a list of numbers or an array."""
+    plain, of_arrays = _OF_NUMBERS[name]
+
+    def run(machine: Interpreter, *args: Any) -> Any:
+        if all(isinstance(one, int | float) for one in args):
+            return machine.attempt(plain, *args)
+        arrays = (one if isinstance(one, Tensor) else torch.as_tensor(one) for one in args)
+        return machine.attempt(of_arrays, *arrays)
+
+    return BuiltinFunction(name, run)
+
+
 NUMPY = Namespace(
     "numpy",
     {
+        **{name: _numbers(name) for name in _OF_NUMBERS},
         **{name: _either(name) for name in _ARRAYS.split()},
         **{name: TORCH.names[name] for name in _TORCH.split()},
         **native(abs=numeric(abs), log1p=numeric(math.log1p), array=_array, asarray=_array),
@@ -306,7 +346,22 @@ NUMPY = Namespace(
         "e": math.e,
     },
 )
+
+
+def _first(machine: Interpreter, values: Any, *more: Any, **named: Any) -> Any:
+    """Returns the first of what is chosen from, as a diagram shows one of them."""
+    found = machine.items(values)
+    if not found:
+        raise IndexError("a choice of nothing")
+    machine.assumed_values["random.choice(…)"] = short_repr(found[0])
+    return found[0]
+
+
+RANDOM = PartialNamespace(
+    "random", native(seed=_nothing, shuffle=_nothing, choice=_first)
+)
 LIBRARIES: dict[str, Any] = {
+    "random": RANDOM,
     "torch": TORCH,
     "torch.nn": NN,
     "torch.nn.functional": FUNCTIONAL,
@@ -412,7 +467,7 @@ class SimpleNamespace:
         for name in named:
             setattr(self, name, named[name])
 """
-FILES = re.compile(r"\.+(\w+\.)*(layers?|_builder|_registry|_manipulate|_features)(\.\w+)*")
+FILES = re.compile(r"\.+(\w+\.)*(layers?|_builder|_registry|_manipulate|_features|_efficientnet_blocks)(\.\w+)*")
 OURS = ("layer_summary", "apply_init")
 COPIES = """
 def subsequent_mask(length):
@@ -472,6 +527,8 @@ SOURCES = {
     "types": SETTINGS_OBJECT,
     "labml_nn": COPIES,
     "torch_geometric": GRAPHS,
+    "monai": MEDICAL,
+    "kornia": CHECKS,
 }
 
 

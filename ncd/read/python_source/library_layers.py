@@ -217,6 +217,12 @@ class RelPosBias(nn.Module):
 # --- Layers of timm, on which many sources are built
 
 VISION = """
+class Linear(nn.Linear):
+    pass
+
+def get_device_dtype(module):
+    return {}
+
 def get_act_layer(name="relu"):
     return activation_class(name) if isinstance(name, str) else name
 
@@ -571,4 +577,158 @@ def wide_resnet50_2(*args, num_classes=1000, **named):
 
 def resnext50_32x4d(*args, num_classes=1000, **named):
     return ResNet(Bottleneck, [3, 4, 6, 3], num_classes, 32, 4)
+"""
+
+# --- The factories and blocks of a library for medical images
+
+MEDICAL = """
+def ensure_tuple_rep(tup, dim):
+    return tuple(tup) if isinstance(tup, (tuple, list)) else (tup,) * dim
+
+def ensure_tuple(vals, *args, **named):
+    return tuple(vals) if isinstance(vals, (tuple, list)) else (vals,)
+
+def look_up_option(opt_str, supported, default="no_default", **named):
+    return supported[opt_str] if isinstance(supported, dict) else opt_str
+
+def split_args(args):
+    return (args, {}) if isinstance(args, str) else args
+
+def each_size(function, *sizes):
+    if any(isinstance(one, (tuple, list)) for one in sizes):
+        return tuple(function(*one) for one in zip(*(ensure_tuple_rep(x, 3) for x in sizes)))
+    return function(*sizes)
+
+def same_padding(kernel_size, dilation=1):
+    return each_size(lambda size, step: (size - 1) // 2 * step, kernel_size, dilation)
+
+def stride_minus_kernel_padding(kernel_size, stride):
+    return each_size(lambda size, step: step - size, kernel_size, stride)
+
+class Option:
+    def __init__(self, **kinds):
+        self.kinds = {name.upper(): kind for name, kind in kinds.items()}
+        for name in self.kinds:
+            setattr(self, name, name.lower())
+    def __getitem__(self, place):
+        name, *more = place if isinstance(place, tuple) else (place,)
+        kind = self.kinds[name.upper()]
+        return kind[more[0] - 1] if isinstance(kind, tuple) else kind
+
+Conv = Option(conv=(nn.Conv1d, nn.Conv2d, nn.Conv3d),
+              convtrans=(nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d))
+Norm = Option(batch=(nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d),
+              instance=(nn.InstanceNorm1d, nn.InstanceNorm2d, nn.InstanceNorm3d),
+              group=nn.GroupNorm, layer=nn.LayerNorm)
+Act = Option(elu=nn.ELU, relu=nn.ReLU, leakyrelu=nn.LeakyReLU, prelu=nn.PReLU, relu6=nn.ReLU6,
+             selu=nn.SELU, celu=nn.CELU, gelu=nn.GELU, sigmoid=nn.Sigmoid, tanh=nn.Tanh,
+             softmax=nn.Softmax, logsoftmax=nn.LogSoftmax, swish=nn.SiLU, memswish=nn.SiLU,
+             mish=nn.Mish)
+Dropout = Option(dropout=(nn.Dropout, nn.Dropout2d, nn.Dropout3d), alphadropout=nn.AlphaDropout)
+Pool = Option(max=(nn.MaxPool1d, nn.MaxPool2d, nn.MaxPool3d),
+              avg=(nn.AvgPool1d, nn.AvgPool2d, nn.AvgPool3d),
+              adaptivemax=(nn.AdaptiveMaxPool1d, nn.AdaptiveMaxPool2d, nn.AdaptiveMaxPool3d),
+              adaptiveavg=(nn.AdaptiveAvgPool1d, nn.AdaptiveAvgPool2d, nn.AdaptiveAvgPool3d))
+
+def get_norm_layer(name, spatial_dims=1, channels=1):
+    if name == "":
+        return nn.Identity()
+    kind, given = split_args(name)
+    place = {"GROUP": "num_channels", "LAYER": ""}.get(kind.upper(), "num_features")
+    widths = {place: channels} if place else {}
+    return Norm[kind, spatial_dims](**{**widths, **given})
+
+def get_act_layer(name):
+    if name == "":
+        return nn.Identity()
+    kind, given = split_args(name)
+    return Act[kind](**given)
+
+def get_dropout_layer(name, dropout_dim=1):
+    if isinstance(name, (int, float)):
+        return Dropout["dropout", dropout_dim](p=float(name))
+    kind, given = split_args(name)
+    return Dropout[kind, dropout_dim](**given)
+
+def get_pool_layer(name, spatial_dims=1):
+    if name == "":
+        return nn.Identity()
+    kind, given = split_args(name)
+    return Pool[kind, spatial_dims](**given)
+
+class ADN(nn.Sequential):
+    def __init__(self, ordering="NDA", in_channels=None, act="RELU", norm=None, norm_dim=None,
+                 dropout=None, dropout_dim=None):
+        super().__init__()
+        for letter in ordering.upper():
+            if letter == "A" and act is not None:
+                self.add_module("A", get_act_layer(act))
+            if letter == "N" and norm is not None:
+                self.add_module("N", get_norm_layer(norm, norm_dim or dropout_dim, in_channels))
+            if letter == "D" and dropout is not None:
+                self.add_module("D", get_dropout_layer(dropout, dropout_dim or norm_dim))
+
+class Convolution(nn.Sequential):
+    def __init__(self, spatial_dims, in_channels, out_channels, strides=1, kernel_size=3,
+                 adn_ordering="NDA", act="PRELU", norm="INSTANCE", dropout=None, dropout_dim=1,
+                 dilation=1, groups=1, bias=True, conv_only=False, is_transposed=False,
+                 padding=None, output_padding=None):
+        super().__init__()
+        self.in_channels, self.out_channels = in_channels, out_channels
+        self.spatial_dims, self.is_transposed = spatial_dims, is_transposed
+        if padding is None:
+            padding = same_padding(kernel_size, dilation)
+        more = {}
+        if is_transposed:
+            more["output_padding"] = output_padding
+            if output_padding is None:
+                more["output_padding"] = stride_minus_kernel_padding(1, strides)
+        kind = Conv["convtrans" if is_transposed else "conv", spatial_dims]
+        self.add_module("conv", kind(in_channels, out_channels, kernel_size=kernel_size,
+                                     stride=strides, padding=padding, groups=groups, bias=bias,
+                                     dilation=dilation, **more))
+        if not conv_only and not (act is None and norm is None and dropout is None):
+            self.add_module("adn", ADN(adn_ordering, out_channels, act, norm, spatial_dims,
+                                       dropout, dropout_dim))
+
+class MLPBlock(nn.Module):
+    def __init__(self, hidden_size, mlp_dim, dropout_rate=0.0, act="GELU", dropout_mode="vit"):
+        super().__init__()
+        mlp_dim = mlp_dim or hidden_size
+        self.linear1 = nn.Linear(hidden_size, mlp_dim)
+        self.linear2 = nn.Linear(mlp_dim, hidden_size)
+        self.fn, self.drop1 = get_act_layer(act), nn.Dropout(dropout_rate)
+        self.drop2 = nn.Dropout(dropout_rate)
+    def forward(self, x):
+        return self.drop2(self.linear2(self.drop1(self.fn(self.linear1(x)))))
+
+class SkipConnection(nn.Module):
+    def __init__(self, submodule, dim=1, mode="cat"):
+        super().__init__()
+        self.submodule, self.dim, self.mode = submodule, dim, mode
+    def forward(self, x):
+        y = self.submodule(x)
+        if self.mode == "cat":
+            return torch.cat([x, y], dim=self.dim)
+        return torch.add(x, y) if self.mode == "add" else torch.mul(x, y)
+
+def meshgrid_ij(*tensors):
+    return torch.meshgrid(*tensors, indexing="ij")
+"""
+
+# --- Checks of arguments, which change no array
+
+CHECKS = """
+def passes(*args, **named):
+    return True
+
+KORNIA_CHECK = KORNIA_CHECK_SHAPE = KORNIA_CHECK_IS_TENSOR = KORNIA_CHECK_SAME_SIZE = passes
+KORNIA_CHECK_TYPE = KORNIA_CHECK_SAME_DEVICE = KORNIA_CHECK_SAME_DEVICES = passes
+KORNIA_CHECK_SAME_SHAPE = KORNIA_CHECK_IS_IMAGE = KORNIA_CHECK_LAF = passes
+KORNIA_CHECK_DM_DESC = KORNIA_CHECK_IS_LIST_OF_TENSOR = passes
+
+def is_exporting():
+    return False
+
+is_compiling = is_autocast_enabled = is_exporting
 """

@@ -39,6 +39,7 @@ from ncd.read.python_source.model_classes import (
     builders_of,
     by_completeness,
     call_sizes,
+    example_module,
     left_open,
     left_to_others,
     module_classes,
@@ -321,7 +322,7 @@ def changed_sizes(
     return {
         name: MIN_CHANNELS
         for name, value in given.items()
-        if name in channels and value < MIN_CHANNELS
+        if name in channels and type(value) is int and value < MIN_CHANNELS
     }
 
 
@@ -451,6 +452,9 @@ def _make_module(
     most = most_complete(tree, alone)
     for name in left_to_others(machine, tree, scope):
         machine.instead.setdefault(name, "what it does stands in another file")
+    for one in most:
+        if (found := _of_example(machine, tree, scope, one)) is not None:
+            return found
     for function in builders_of(tree, scope, alone[0].name):
         if (found := _result(machine, function, False, alone, failures)) is not None:
             return found
@@ -473,10 +477,25 @@ def _make_module(
     for partly, classes in ((False, by_completeness(tree, inner)), (True, alone)):
         machine.box_missing_modules = partly
         for one in classes:
-            made = _first_instance(machine, tree, scope, [one], True, failures)
+            made = _of_example(machine, tree, scope, one) or _first_instance(
+                machine, tree, scope, [one], True, failures
+            )
             if made is not None and (partly or learns(made)):
                 return made
     raise failures[0] if failures else _lacks(machine, tree, scope, alone[0])
+
+
+def _of_example(
+    machine: Interpreter, tree: ast.Module, scope: Scope, value: ClassValue
+) -> nn.Module | None:
+    """Returns the object of a class that the example in its docstring runs; None if it has none."""
+    if value.name in machine.failed_examples:
+        return None
+    made = example_module(machine, tree, scope, value)
+    if made is not None:
+        machine.example = value.name
+        machine.instead.pop(value.name, None)
+    return made
 
 
 def _first_instance(

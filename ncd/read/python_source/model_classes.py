@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -10,12 +11,15 @@ from typing import Any
 
 from torch import nn
 
+from ncd.notation.term_reader import TextError
+from ncd.read.python_source.functions_and_classes import LoopExit, ReturnSignal
 from ncd.read.python_source.interpreter import (
     BoundFunction,
     ClassValue,
     DecoratedFunction,
     Interpreter,
     Scope,
+    SourceException,
     SourceFunction,
     UnknownValue,
     parameters,
@@ -249,3 +253,76 @@ def _default(
 ) -> Iterator[ast.expr]:
     pairs = zip(given, defaults, strict=True)
     yield from (value for one, value in pairs if one.arg == name and value is not None)
+
+
+# --- The example in the docstring of a class: how it is made, and called on which inputs
+
+PROMPT = re.compile(r"\s*>>> ?(.*)")
+CONTINUATION = re.compile(r"\s*\.\.\. ?(.*)")
+MAX_EXAMPLE_STEPS = 50_000  # nodes that are interpreted for a statement of an example
+
+
+def example_statements(text: str, node: ast.AST) -> Iterator[ast.stmt]:
+    """Yields the statements behind prompts in the lines of a class, with their own line numbers.
+
+    >>> text = 'class A:\\n    \"\"\"One.\\n\\n    >>> a = A(\\n    ...     3)\\n    >>> a(\\n    \"\"\"'
+    >>> [(ast.unparse(one), one.lineno) for one in example_statements(text, ast.parse(text).body[0])]
+    [('a = A(3)', 4)]
+    """
+    first, last = getattr(node, "lineno", 1), getattr(node, "end_lineno", 0)
+    parts: list[tuple[int, list[str]]] = []
+    prompted = False
+    for number, line in enumerate(text.split("\n")[first - 1 : last], first):
+        begins, goes_on = PROMPT.fullmatch(line), CONTINUATION.fullmatch(line)
+        if begins:
+            parts.append((number, [begins[1]]))
+        elif goes_on and prompted:
+            parts[-1][1].append(goes_on[1])
+        prompted = bool(begins or (goes_on and prompted))
+    for number, lines in parts:
+        try:
+            yield from ast.parse("\n" * (number - 1) + "\n".join(lines)).body
+        except (SyntaxError, ValueError):  # an output that begins like a prompt, or a part of code
+            continue
+
+
+def example_module(
+    machine: Interpreter, tree: ast.Module, scope: Scope, kind: ClassValue
+) -> nn.Module | None:
+    """Returns the object of a class that the example in its docstring runs; None if it runs none.
+
+    The call is recorded as one of the source. A line that cannot be interpreted is left out.
+    """
+    node = next(
+        (one for one in tree.body if isinstance(one, ast.ClassDef) and one.name == kind.name), None
+    )
+    statements = [*example_statements(machine.text, node)] if node is not None else []
+    if not statements:
+        return None
+    before = len(machine.ran)
+    inner = Scope(scope)
+    for statement in statements:
+        if not _is_own_import(statement, scope):
+            _interpret(machine, statement, inner)
+    ran = machine.ran[before:]
+    found = next((module for module, _, _ in reversed(ran) if type(module) is kind.real), None)
+    if found is None:
+        del machine.ran[before:]
+    return found
+
+
+def _is_own_import(node: ast.stmt, scope: Scope) -> bool:
+    """Returns whether a statement only imports what the source defines, as users of it would."""
+    return isinstance(node, ast.ImportFrom) and all(one.name in scope.names for one in node.names)
+
+
+def _interpret(machine: Interpreter, node: ast.stmt, scope: Scope) -> None:
+    """Interprets a statement of an example; what it would set is unknown if that fails."""
+    try:
+        with machine.with_step_budget(MAX_EXAMPLE_STEPS):
+            machine.run([node], scope)
+    except (SourceException, TextError, ReturnSignal, LoopExit):
+        machine.failure = None
+        for part in ast.walk(node):
+            if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+                scope.names.setdefault(part.id, UnknownValue(part.id, "an example leaves it open"))

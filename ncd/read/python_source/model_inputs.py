@@ -52,6 +52,7 @@ from ncd.read.python_source.structured_inputs import (
     combinations,
     dictionary_input,
     fits,
+    index_inputs,
     inputs_from_arrays,
     lists,
     optional,
@@ -70,7 +71,9 @@ from ncd.read.torch_module.torch_export import quiet
 
 MAX_SHAPES = 4  # shapes of the arrays in a dictionary or a tuple
 SECONDS = 1.5  # in which inputs of a module are tried
-FALLBACK_SHAPES = ("1x16x64", "1x3x64x64", "8x64")  # of a module without layers
+FALLBACK_SHAPES = (  # of a module without layers
+    *("1x16x64", "1x3x64x64", "8x64", "1x3x16x32x32", "1x16#10", "16"),
+)
 GRAPHS = rf"edge_index|edge_weight|adj_t|{ADJACENCY}"
 CURE = "a last line with its shape, such as 1x3x224x224, or 8x64#50257 for tokens"
 
@@ -253,7 +256,8 @@ def _several_inputs(
     arrays = spread(names, attributes)
     graph = any(re.fullmatch(GRAPHS, name.rpartition(".")[2]) for name in arrays)
     nodes = [f"10x{width_of(settings) or _width(model) or 16}"] if graph else []
-    told = {**_of_words(machine, model, arrays), **_whole(_forward(machine, model))}
+    forward = _forward(machine, model)
+    told = {**index_inputs(forward, names), **_of_words(machine, model, arrays), **_whole(forward)}
     first = [told[name] for name in arrays[:1] if name in told]
     shapes = filter(
         fits, dict.fromkeys((*nodes, *first, *_candidates(machine, model), *FALLBACK_SHAPES))

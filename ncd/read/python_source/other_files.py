@@ -5,13 +5,19 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves
 
-from ncd.read.python_source.interpreter import AssumedSettings, Interpreter, UnknownValue
+from ncd.read.python_source.interpreter import (
+    AssumedSettings,
+    Interpreter,
+    Record,
+    UnknownValue,
+)
 from ncd.read.python_source.usual_sizes import NO_USUAL_VALUE, VALUES, usual_value
 from ncd.words import list_words
 
@@ -116,6 +122,8 @@ def box(
         made: The arguments with which its class is made, and those by name.
         place: Where it is made; where it is called by default.
     """
+    if (whole := _record(given)) is not None:
+        return _record_of_boxes(machine, value, whole, place)
     arrays = [x for x in tree_leaves(given) if isinstance(x, Tensor)][:ARRAYS]
     if not arrays:
         return UnknownValue(f"{value.name}(…)"[:80], value.reason)
@@ -131,6 +139,26 @@ def box(
     result = getattr(getattr(torch.ops, SPACE), name)(arrays, shape)
     machine.box_results.append(result)
     return result
+
+
+def _record(given: Any) -> Record | None:
+    """Returns the object of arrays among what a function takes; None if there is none."""
+    values = given if isinstance(given, tuple) else (given,)
+    return next((one for one in values if isinstance(one, Record)), None)
+
+
+def _record_of_boxes(
+    machine: Interpreter, value: UnknownValue, whole: Record, place: ast.AST | None
+) -> Record:
+    """Returns an object like the one that a function takes: a box for each array of real numbers.
+
+    Its whole numbers, such as the edges of a graph, are handed on.
+    """
+    made = Record()
+    for name, one in whole.own.items():
+        real = isinstance(one, Tensor) and one.is_floating_point()
+        made.own[name] = box(machine, value, (one,), place=place) if real else one
+    return made
 
 
 def _looked_up(
@@ -174,7 +202,7 @@ def _widths(args: Sequence[Any], named: dict[str, Any]) -> list[int]:
     layers = [x for x in next(given, nn.Identity()).modules() if isinstance(x, nn.Linear)]
     if layers and not any(type(x) is int for x in (*args, *named.values())):  # it runs on rows
         return [layers[0].in_features, layers[-1].out_features]
-    sizes = [n for n in args if type(n) is int][:2]
+    sizes = [*takewhile(lambda n: type(n) is int, args)][:2]
     words = [next((named[n] for n in names if type(named.get(n)) is int), 0) for names in WIDTHS]
     return (sizes + words[len(sizes) :])[:2]
 

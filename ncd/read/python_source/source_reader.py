@@ -309,8 +309,14 @@ def _import_source(
             raise first
         made()
         try:
-            return _import_model(machine, model, given)
+            found = _import_model(machine, model, given)
+            if not (machine.example and found[0].failure):
+                return found
+            _leave_out_example(machine)
         except (SourceException, TextError) as error:
+            if machine.example:
+                _leave_out_example(machine)
+                continue
             if isinstance(error, NoInput) and not isinstance(error, NoArray):
                 error.call = blank_call(machine, model, required_inputs(model), tree, scope)
             chosen = machine.maker is not None and machine.maker[0] is model and not given
@@ -323,6 +329,13 @@ def _import_source(
             machine.instead.setdefault(type(model).__name__, fact_of(error))
             machine.assumed_settings.clear()
             machine.failure = None
+
+
+def _leave_out_example(machine: Interpreter) -> None:
+    """Forgets the example of a class, which stops: the class is made with usual sizes instead."""
+    machine.failed_examples.add(machine.example)
+    machine.example, machine.failure = "", None
+    machine.ran.clear()
 
 
 def _import_model(
@@ -344,8 +357,7 @@ def _import_model(
 
 def _on_guesses(machine: Interpreter, model: nn.Module) -> tuple[Imported, str]:
     """Returns a module as a term on inputs that are guessed, and these in words."""
-    first = guess_input(machine, model)
-    assert first is not None
+    first = _guess_in_a_mode(machine, model)
     given = by_name(model, in_format(model, first[0]))
     try:
         found: Imported | None = _import_on_inputs(machine, model, *given)
@@ -367,6 +379,24 @@ def _on_guesses(machine: Interpreter, model: nn.Module) -> tuple[Imported, str]:
         raise failure
     machine.failure = failure
     return found, first[1]
+
+
+def _guess_in_a_mode(machine: Interpreter, model: nn.Module) -> tuple[tuple[Any, ...], str]:
+    """Returns an input that a module accepts, and its shape; in evaluation if none in training."""
+    try:
+        first = guess_input(machine, model)
+    except NoInput as error:
+        if MODE not in machine.text or not in_training(model):
+            raise
+        model.eval()
+        try:
+            first = guess_input(machine, model)
+        except TextError:
+            model.train()
+            raise error from None
+        machine.evaluation_reason = "no usual input is accepted"
+    assert first is not None
+    return first
 
 
 def _with_fits(

@@ -24,6 +24,7 @@ from ncd.read.torch_module.from_torch import example_tensors
 
 ADJACENCY = r"adj|adj(acency)?_?mat(rix)?|adjacency"
 TOKENS = r"(input_|token_)?ids?|(src_|tgt_|trg_)?(tokens?|seq)|idx|indices|.*_(ids|tokens|indices)"
+EDGES = r"edge_index|edges|adj_t|edge_label_index"
 KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (  # of inputs, by their names; {} is a size
     (r".*mask.*|.*padding", ("None", "mask")),
     (TOKENS, ("{lead}#10", "{same}")),
@@ -36,7 +37,7 @@ KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (  # of inputs, by their names;
         r"(class_?)?labels?|y|classes|classes_?emb|targets?|cond_label",
         ("{batch}#10", "{same}", "1x{dim}"),
     ),
-    (r"edge_index|edges|adj_t", ("2x20#10",)),
+    (EDGES, ("2x20#10",)),
     (ADJACENCY, ("{n}x{n}", "1x{n}x{n}", "2x20#10")),
     (r"edge_(attr|weight)|edge_features?", ("20x{dim}", "20", "20#4")),
     (r"batch|batch_index|index", ("10#1", "{same}")),
@@ -115,7 +116,8 @@ def _ways(name: str, shape: str, settings: dict[str, Any], first: bool) -> list[
     """Returns the shapes that are tried for an input, the likeliest first."""
     own = name.rpartition(".")[2]
     found = next((ways for pattern, ways in KINDS if re.fullmatch(pattern, own)), ())
-    if not found or (first and own != "mask" and "{lead}" not in found[0]):
+    alone = own == "mask" or re.fullmatch(EDGES, own)  # which the main shape says nothing of
+    if not found or (first and not alone and "{lead}" not in found[0]):
         return [shape]
     dim = (
         _own_width(own, settings)
@@ -169,6 +171,29 @@ def _input(way: str, shape: str) -> Tensor | int | None:
         sizes = [sizes[0], *sizes[2:]] if len(sizes) == 4 else sizes[:2]
         return torch.zeros(sizes, dtype=torch.bool)
     return example_tensors(way)[0]
+
+
+def index_inputs(forward: ast.AST, names: Sequence[str]) -> dict[str, str]:
+    """Returns the shapes of inputs that a ``forward`` takes rows by: whole numbers.
+
+    >>> text = "def forward(self, x, i, edges): a, b = edges; return x[i] + x[a] + x[b]"
+    >>> index_inputs(ast.parse(text), ["x", "i", "edges"])
+    {'i': '10#10', 'edges': '2x20#10'}
+    """
+    parts = {name: name for name in names}
+    pairs: set[str] = set()
+    for one in ast.walk(forward):
+        if isinstance(one, ast.Assign) and isinstance(one.value, ast.Name):
+            target = one.targets[0]
+            if one.value.id in names and isinstance(target, ast.Tuple) and len(target.elts) == 2:
+                pairs.add(one.value.id)
+                parts |= {each.id: one.value.id for each in target.elts if isinstance(each, ast.Name)}
+    places = [one.slice for one in ast.walk(forward) if isinstance(one, ast.Subscript)]
+    used = {ast.unparse(place).removesuffix("[0]").removesuffix("[1]") for place in places}
+    found = {parts[name]: "10#10" for name in parts if name in used}
+    halves = {f"{name}[{i}]" for name in names for i in (0, 1)} & set(map(ast.unparse, places))
+    pairs |= {half[:-3] for half in halves}
+    return {name: "2x20#10" if name in pairs else found[name] for name in names if name in found}
 
 
 def settings_of(model: nn.Module) -> dict[str, Any]:
@@ -300,8 +325,8 @@ def attributes(forward: ast.AST, name: str) -> list[str]:
     read = [one for one in ast.walk(forward) if isinstance(one, ast.Attribute)]
     read.sort(key=lambda one: (one.lineno, one.col_offset))
     names = dict.fromkeys(one.attr for one in read if _is(one.value, name))
-    names.pop("get", None)
-    return [each for each in names if not hasattr(Tensor, each)]
+    plain = (*dir(dict), *dir(list))  # an input that is one of these
+    return [each for each in names if not hasattr(Tensor, each) and each not in plain]
 
 
 def lists(

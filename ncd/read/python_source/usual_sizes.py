@@ -90,6 +90,7 @@ _NAMES: tuple[tuple[Any, str], ...] = (
     (1e-5, "eps norm_eps rms_norm_eps layer_norm_eps"),
     (True, "bias"),
     ("cpu", "device"),
+    ("instance", "norm_name"),
     (None, "model_type"),  # a choice of sizes by a name
 )
 _PARTS: tuple[tuple[str, Any], ...] = (  # what a name begins or ends with; the first one counts
