@@ -357,9 +357,7 @@ def _first(machine: Interpreter, values: Any, *more: Any, **named: Any) -> Any:
     return found[0]
 
 
-RANDOM = PartialNamespace(
-    "random", native(seed=_nothing, shuffle=_nothing, choice=_first)
-)
+RANDOM = PartialNamespace("random", native(seed=_nothing, shuffle=_nothing, choice=_first))
 LIBRARIES: dict[str, Any] = {
     "random": RANDOM,
     "torch": TORCH,
@@ -467,7 +465,9 @@ class SimpleNamespace:
         for name in named:
             setattr(self, name, named[name])
 """
-FILES = re.compile(r"\.+(\w+\.)*(layers?|_builder|_registry|_manipulate|_features|_efficientnet_blocks)(\.\w+)*")
+FILES = re.compile(
+    r"\.+(\w+\.)*(layers?|_builder|_registry|_manipulate|_features|_efficientnet_blocks)(\.\w+)*"
+)
 OURS = ("layer_summary", "apply_init")
 COPIES = """
 def subsequent_mask(length):

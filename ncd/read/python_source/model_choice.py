@@ -6,7 +6,7 @@ import ast
 import gc
 import inspect
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import product
 from typing import Any
@@ -231,31 +231,55 @@ def arguments(
         return None if _needs_sizes(value.real) else {}
     sizes = sizes_of_calls(machine, tree, value) if usual_too else {}
     given, assumed = dict[str, Any](), dict[str, Any]()
-    for name in parameters(first)[1]:
-        if (config := _config(machine, first, name, scope)) is not None:
+    for step, name in _required(machine, value):
+        if (config := _config(machine, step, name, scope)) is not None:
             fields = _missing(machine, config)
             if fields is None or (fields and not usual_too):
                 return None
             given[name] = _settings_object(machine, config, fields, name)
-        elif usual_too and name not in CONFIGS and is_part(machine, first, name, scope):
+        elif usual_too and name not in CONFIGS and is_part(machine, step, name, scope):
             if not machine.box_missing_modules:
                 return None
-            given[name] = part(machine, first, name, scope)
-        elif usual_too and (listed := parts_in_list(machine, first, name)) is not None:
+            given[name] = part(machine, step, name, scope)
+        elif usual_too and (listed := parts_in_list(machine, step, name)) is not None:
             if not machine.box_missing_modules:
                 return None
             given[name] = listed
-        elif usual_too and (name in CONFIGS or _is_settings(first, name)):
+        elif usual_too and (name in CONFIGS or _is_settings(step, name)):
             given[name] = AssumedSettings(name)
             machine.assumed_settings[name] = given[name].own
         else:
-            size = usual_size(machine, first, name, scope, sizes) if usual_too else NO_USUAL_VALUE
+            size = usual_size(machine, step, name, scope, sizes) if usual_too else NO_USUAL_VALUE
             if size is NO_USUAL_VALUE:
                 return None
-            given[name] = assumed[name] = as_hinted(first, name, size)
+            given[name] = assumed[name] = as_hinted(step, name, size)
     if assumed:
         machine.assumed_settings[value.name] = assumed
     return given
+
+
+def _required(machine: Interpreter, value: ClassValue) -> Iterator[tuple[SourceFunction, str]]:
+    """Yields the arguments that a class needs, each with the ``__init__`` that has it.
+
+    One that hands others on, as by ``super().__init__(*args, **kwargs)``, needs those of its base.
+    """
+    given, places = set[str](), 0
+    for step in _first_steps(machine, value):
+        names, needed = parameters(step)
+        yield from ((step, name) for name in needed if name not in given | {*names[:places]})
+        handed = _handed_on(step) if step.node.args.kwarg else None
+        if handed is None:
+            return
+        given = {*names, *(word.arg for word in handed.keywords if word.arg)}
+        places = sum(not isinstance(one, ast.Starred) for one in handed.args)
+
+
+def _handed_on(step: SourceFunction) -> ast.Call | None:
+    """Returns the call of the base's ``__init__`` that gets all other named arguments."""
+    for one in ast.walk(step.node):
+        if isinstance(one, ast.Call) and ast.unparse(one.func) == "super().__init__":
+            return one if any(word.arg is None for word in one.keywords) else None
+    return None
 
 
 def _is_settings(first: SourceFunction, name: str) -> bool:
@@ -328,17 +352,20 @@ def changed_sizes(
 
 def required_arguments(machine: Interpreter, value: ClassValue) -> list[str]:
     """Returns the names of the arguments that a class needs."""
-    first = first_step(machine, value)
-    return parameters(first)[1] if first else []
+    return [name for _, name in _required(machine, value)]
 
 
 def first_step(machine: Interpreter, value: ClassValue) -> SourceFunction | None:
     """Returns the ``__init__`` of a class."""
+    return next(_first_steps(machine, value), None)
+
+
+def _first_steps(machine: Interpreter, value: ClassValue) -> Iterator[SourceFunction]:
+    """Yields the ``__init__`` of a class, and those of its bases."""
     for real in value.real.__mro__:
         own = machine.classes.get(real)
         if own and isinstance(found := own.names.get("__init__"), SourceFunction):
-            return found
-    return None
+            yield found
 
 
 def _config(

@@ -265,9 +265,10 @@ MAX_EXAMPLE_STEPS = 50_000  # nodes that are interpreted for a statement of an e
 def example_statements(text: str, node: ast.AST) -> Iterator[ast.stmt]:
     """Yields the statements behind prompts in the lines of a class, with their own line numbers.
 
-    >>> text = 'class A:\\n    \"\"\"One.\\n\\n    >>> a = A(\\n    ...     3)\\n    >>> a(\\n    \"\"\"'
-    >>> [(ast.unparse(one), one.lineno) for one in example_statements(text, ast.parse(text).body[0])]
-    [('a = A(3)', 4)]
+    >>> text = "class A:\\n  '_'\\n  >>> a = A(\\n  ...     3)\\n  >>> a(\\n  '_'"
+    >>> found = example_statements(text, ast.ClassDef(lineno=1, end_lineno=6))
+    >>> [(ast.unparse(one), one.lineno) for one in found]
+    [('a = A(3)', 3)]
     """
     first, last = getattr(node, "lineno", 1), getattr(node, "end_lineno", 0)
     parts: list[tuple[int, list[str]]] = []
@@ -304,11 +305,11 @@ def example_module(
     for statement in statements:
         if not _is_own_import(statement, scope):
             _interpret(machine, statement, inner)
-    ran = machine.ran[before:]
-    found = next((module for module, _, _ in reversed(ran) if type(module) is kind.real), None)
-    if found is None:
-        del machine.ran[before:]
-    return found
+    for module, _, _ in reversed(machine.ran[before:]):
+        if machine.classes.get(type(module)) is kind:
+            return module
+    del machine.ran[before:]
+    return None
 
 
 def _is_own_import(node: ast.stmt, scope: Scope) -> bool:

@@ -20,6 +20,7 @@ from ncd.notation.term_reader import TextError
 from ncd.read.python_source.first_layers import first_layers, in_format
 from ncd.read.python_source.folding import is_large, run
 from ncd.read.python_source.input_shapes import (
+    IMAGE_SIZE_NAMES,
     LAYERS,
     LENGTHS,
     WIDEST,
@@ -55,6 +56,7 @@ from ncd.read.python_source.structured_inputs import (
     index_inputs,
     inputs_from_arrays,
     lists,
+    of_pattern,
     optional,
     required_inputs,
     settings_of,
@@ -72,7 +74,7 @@ from ncd.read.torch_module.torch_export import quiet
 MAX_SHAPES = 4  # shapes of the arrays in a dictionary or a tuple
 SECONDS = 1.5  # in which inputs of a module are tried
 FALLBACK_SHAPES = (  # of a module without layers
-    *("1x16x64", "1x3x64x64", "8x64", "1x3x16x32x32", "1x16#10", "16"),
+    *("1x16x64", "1x3x64x64", "8x64", "1x3x8x16x16", "1x16#10", "16"),
 )
 GRAPHS = rf"edge_index|edge_weight|adj_t|{ADJACENCY}"
 CURE = "a last line with its shape, such as 1x3x224x224, or 8x64#50257 for tokens"
@@ -286,12 +288,15 @@ def _whole(forward: ast.AST) -> dict[str, str]:
 def _candidates(machine: Interpreter, model: nn.Module) -> Iterator[str]:
     """Yields shapes that a module may accept, the likeliest first."""
     ours = type(model).__module__.startswith("torch.nn.")
-    settings = settings_of(model)
+    maker = machine.maker if machine.maker is not None and machine.maker[0] is model else None
+    settings = {**settings_of(model), **(maker[2] if maker else {})}
     parts = [part for part in model.modules() if isinstance(part, (*LAYERS, ExternalModule))]
     held = [one for part in parts if isinstance(part, ExternalModule) for one in part.holds(LAYERS)]
     first = next((part for part in (*parts, *held) if not isinstance(part, ExternalModule)), None)
     if ours:
         yield from sequences_first(model)
+        side = next((n for one in IMAGE_SIZE_NAMES if type(n := settings.get(one)) is int), 64)
+        yield from filter(None, [of_pattern(model, settings, side)])
     elif not isinstance(first, nn.Embedding):
         yield from of_names(model, settings)
     if not parts or (parts[0] is not first and first not in held):

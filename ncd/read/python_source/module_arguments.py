@@ -26,7 +26,8 @@ from ncd.read.python_source.usual_sizes import NO_USUAL_VALUE, usual_value
 
 NAMES = re.compile(
     r"(.*_)?(net|network|model|module|encoder|decoder|backbone|transformer|layer|block|generator|"
-    r"embed|embedding|trunk|body|head|neck|attention|attn|ff|feed_forward|fn|sublayer|vit|unet)"
+    r"embed|embedding|trunk|body|head|neck|attention|attn|ff|feed_forward|fn|sublayer|vit|unet|"
+    r"mod|conv|func|function|criterion)"
 )
 NUMBERS = {  # by the type hint
     "float": 0.1,
@@ -211,7 +212,7 @@ WIDE = re.compile(r"channel|dims?$|width|filters|features|planes|hidden|sizes|ch
 
 
 def of_choice(first: SourceFunction, name: str) -> Any:
-    """Returns the first text that a class compares an argument with; else UNKNOWN."""
+    """Returns the first text that a class compares an argument with, or reads a table by."""
     asked = {name} | _kept(first, name)
     for node in _methods(first):
         for one in ast.walk(node):
@@ -223,7 +224,20 @@ def of_choice(first: SourceFunction, name: str) -> Any:
                 for word in words:
                     if isinstance(word, ast.Constant) and isinstance(word.value, str):
                         return word.value
+            table = one.value if isinstance(one, ast.Subscript) else None
+            if table is not None and ast.unparse(one.slice) in asked:  # type: ignore[attr-defined]
+                key = _first_key(first, table)
+                if key is not None:
+                    return key
     return NO_USUAL_VALUE
+
+
+def _first_key(first: SourceFunction, table: ast.expr) -> str | None:
+    """Returns the first text by which a table of the source is read; None for another table."""
+    scope = first.scope.find(table.id) if isinstance(table, ast.Name) else None
+    value = scope.names[table.id] if scope is not None else None  # type: ignore[attr-defined]
+    keys = [*value] if isinstance(value, dict) else []
+    return keys[0] if keys and isinstance(keys[0], str) else None
 
 
 def of_arithmetic(first: SourceFunction, name: str) -> Any:

@@ -58,7 +58,7 @@ WHOLE = "="  # before a number that is no array
 TRIES = 24  # combinations for one main shape
 NUMBERS = 2**24  # of an input
 KEYS = 16  # of a dictionary of inputs
-FRAMES = ("frames", "num_frames", "max_frames", "time")
+FRAMES = ("frames", "num_frames", "max_frames", "time", "time_size")
 
 
 @dataclass(frozen=True)
@@ -180,20 +180,20 @@ def index_inputs(forward: ast.AST, names: Sequence[str]) -> dict[str, str]:
     >>> index_inputs(ast.parse(text), ["x", "i", "edges"])
     {'i': '10#10', 'edges': '2x20#10'}
     """
-    parts = {name: name for name in names}
-    pairs: set[str] = set()
-    for one in ast.walk(forward):
-        if isinstance(one, ast.Assign) and isinstance(one.value, ast.Name):
-            target = one.targets[0]
-            if one.value.id in names and isinstance(target, ast.Tuple) and len(target.elts) == 2:
-                pairs.add(one.value.id)
-                parts |= {each.id: one.value.id for each in target.elts if isinstance(each, ast.Name)}
-    places = [one.slice for one in ast.walk(forward) if isinstance(one, ast.Subscript)]
-    used = {ast.unparse(place).removesuffix("[0]").removesuffix("[1]") for place in places}
-    found = {parts[name]: "10#10" for name in parts if name in used}
-    halves = {f"{name}[{i}]" for name in names for i in (0, 1)} & set(map(ast.unparse, places))
-    pairs |= {half[:-3] for half in halves}
-    return {name: "2x20#10" if name in pairs else found[name] for name in names if name in found}
+    parts, pairs = {name: name for name in names}, set[str]()
+    nodes = [*ast.walk(forward)]
+    for one in nodes:
+        plain = isinstance(one, ast.Assign) and isinstance(one.value, ast.Name)
+        value = one.value.id if plain else ""  # type: ignore[attr-defined]
+        target = one.targets[0] if value in names else None  # type: ignore[attr-defined]
+        if isinstance(target, ast.Tuple) and len(target.elts) == 2:
+            pairs.add(value)
+            parts |= {each.id: value for each in target.elts if isinstance(each, ast.Name)}
+    used = {ast.unparse(one.slice) for one in nodes if isinstance(one, ast.Subscript)}
+    pairs |= {name for name in names for i in (0, 1) if f"{name}[{i}]" in used}
+    rows = {parts[name] for name in parts if name in used}
+    rows |= {name for name in pairs if f"{name}[0]" in used or f"{name}[1]" in used}
+    return {name: "2x20#10" if name in pairs else "10#10" for name in names if name in rows}
 
 
 def settings_of(model: nn.Module) -> dict[str, Any]:

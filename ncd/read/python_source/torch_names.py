@@ -422,6 +422,7 @@ NN = Namespace(
         "init": INIT,
         "utils": NN_UTILS,
         "modules": Namespace("torch.nn.modules", {**LAYERS, **_files()}),
+        "quantized": UnknownValue("torch.nn.quantized", "layers of whole numbers are not read"),
     },
 )
 GRADIENT = "Function"  # of torch.autograd: the base of functions with gradients of their own
@@ -532,6 +533,7 @@ TORCH = Namespace(
         "fft": Namespace("torch.fft", _select_attributes(torch.fft, FOURIER)),
         "special": Namespace("torch.special", _select_attributes(torch.special, SPECIAL)),
         "Generator": UnknownValue("torch.Generator", "random numbers are drawn anew in each run"),
+        "ao": UnknownValue("torch.ao", "layers of whole numbers are not read"),
         "optim": UnknownValue("torch.optim", "a diagram needs no training"),
         "distributed": UnknownValue("torch.distributed", "there is one process"),
     },

@@ -21,7 +21,7 @@ _NAMES: tuple[tuple[Any, str], ...] = (
         image_size img_size imsize dim d_model model_dim embed_dim embedding_dim emb_dim emb_size
         embed_size hidden_dim hidden_size hid_dim hidden_channels num_hiddens n_hidden nhid ninp
         n_embd n_embed width features feature_dim feat_dim in_features input_dim input_size
-        in_planes inplanes planes d_word_vec query_dim context_dim latent_dim num_features
+        size in_planes inplanes planes d_word_vec query_dim context_dim latent_dim num_features
         num_node_features
         """,
     ),
@@ -100,7 +100,7 @@ _PARTS: tuple[tuple[str, Any], ...] = (  # what a name begins or ends with; the 
     ),
     (r".*_(dropout|drop|rate|prob|p)|dropout_.*", 0.0),
     (r".*_(eps|epsilon)", 1e-5),
-    (r".*_ids?x", 0),
+    (r".*_ids?x|.*_id|blank", 0),
     (r".*_(depth|layers|blocks|stages)|(num|n)_(.*_)?(layers?|blocks?)", 2),
     (r".*_(heads?|ratio|factor|mult|experts|groups)", 4),
     (r".*_(classes|labels)", 10),

@@ -83,11 +83,14 @@ def _mutates_views(graph: fx.Graph) -> bool:
 
 def _is_shared(node: Node, place: Mapping[Node, int]) -> bool:
     """Returns whether a change in place is visible through other tensors."""
-    base = source(node)
-    if base.op != "call_function" or _is_view(base):
+    base = whole = source(node)
+    while isinstance(whole, Node) and whole.op == "call_function" and _is_view(whole):
+        whole = source(whole.args[0]) if whole.args else None
+    if not isinstance(whole, Node) or whole.op != "call_function":
         return True
-    before = (view for view in _views(base) if place[view] < place[node])
-    return any(place[user] > place[node] for view in before for user in view.users)
+    others = (one for one in (whole, *_views(whole)) if one is not base)
+    before = (one for one in others if place[one] < place[node] and source(one) is not base)
+    return any(place[user] > place[node] for one in before for user in one.users)
 
 
 def _views(base: Node) -> list[Node]:

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves
 
 from ncd import from_torch
+from ncd.read.torch_module.torch_export import mutates_views
 from tests.read.torch_module.test_from_torch import Called, drawn
 
 
@@ -92,3 +93,31 @@ def test_what_is_changed_without_gradients_is_changed(
     found = from_torch(Called(function), x)
     assert (found.boxes, found.notes) == ((), ())
     torch.testing.assert_close(found.module()(x), function(x))
+
+
+def _of_parts(x: Tensor, last: Callable[[Tensor, Tensor, Tensor], Tensor]) -> Tensor:
+    """Adds to one half of an array in place, and gives what is read of both halves afterwards."""
+    whole = torch.cat([x, x * 2], 1)
+    one, other = whole[:, :8], whole[:, 8:]
+    one += x
+    return last(whole, one, other)
+
+
+PARTS: dict[str, tuple[Callable[[Tensor], Tensor], bool]] = {
+    # what is read behind a change in place, and whether it shows through another array
+    "the part alone": (lambda x: _of_parts(x, lambda whole, one, other: one * 3), False),
+    "the whole": (lambda x: _of_parts(x, lambda whole, one, other: whole * 3), True),
+    "another part": (lambda x: _of_parts(x, lambda whole, one, other: one * other), True),
+    "a part of an input": (lambda x: x[:, :4].add_(1) * 3, True),
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_a_part_that_is_changed_in_place_is_traced_again_only_where_it_shows(name: str) -> None:
+    run, shows = PARTS[name]
+    module, x = Called(run), drawn(5, 8)
+    program = torch.export.export(module, (x,), strict=False)
+    assert mutates_views(program) is shows
+    found = from_torch(module, x.clone())
+    assert found.difference == 0
+    torch.testing.assert_close(found.module()(x.clone()), module(x.clone()))

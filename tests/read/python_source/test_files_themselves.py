@@ -1,0 +1,204 @@
+"""What a file itself tells of its model: examples in docstrings, own forwards, tables, bases."""
+
+from __future__ import annotations
+
+import pytest
+
+from ncd.read.python_source.source_reader import read_source
+
+OTHERS = "import torch\nfrom torch import nn\nfrom others import thing\n"
+EXAMPLE = (
+    OTHERS
+    + '''
+class Net(nn.Module):
+    """A layer of another width.
+
+    >>> from somewhere import Net
+    >>> net = Net(width=7,
+    ...           depth={depth})
+    >>> net(torch.rand([4, 9, {given}])).shape
+    torch.Size([4, 9, 5])
+    """
+    def __init__(self, width, depth):
+        super().__init__()
+        assert depth < 9
+        self.a = nn.Linear(width, 5)
+    def forward(self, x):
+        return self.a(x)
+'''
+)
+CHOICE = (
+    OTHERS
+    + """
+class Part(nn.Module):
+    def __init__(self, way):
+        super().__init__()
+        self.forward = self.twice if way == "twice" else self.once
+    def once(self, x):
+        return x
+    def twice(self, x):
+        return torch.cat([x, x], 1)
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = Part("twice"), Part("once")
+    def forward(self, x):
+        return self.b(self.a(x))
+Net()(torch.randn(2, 8))
+"""
+)
+TABLE = (
+    OTHERS
+    + """
+KINDS = {"wide": 8, "narrow": 2}
+class Net(nn.Module):
+    def __init__(self, dim, mode):
+        super().__init__()
+        self.a = nn.Linear(dim, KINDS[mode])
+    def forward(self, x):
+        return self.a(x)
+"""
+)
+BASES = (
+    OTHERS
+    + """
+class Base(nn.Module):
+    def __init__(self, c_in, c_out, wide=False):
+        super().__init__()
+        self.a = nn.Linear(c_in, 9 if wide else c_out)
+    def forward(self, x):
+        return self.a(x)
+class Net(Base):
+    def __init__(self, *args, wide=True, **kwargs):
+        super().__init__(*args, wide=wide, **kwargs)
+"""
+)
+OF_ANOTHER_FILE = """
+import torch
+from torch import nn
+from others import Base
+class Net(Base):
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.head = nn.Linear(self.embed_dim, 5)
+    def forward(self, x):
+        return self.head(x)
+"""
+GRAPH = """
+import torch
+from torch import nn
+from torch_geometric.nn import GCN2Conv, max_pool
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.conv = nn.Linear(7, 32), GCN2Conv(32, 0.5, 1.0, 1)
+    def forward(self, data):
+        data = max_pool(0.5, data)
+        return self.conv(self.first(data.x), data.edge_index)
+Net()
+"""
+ROWS = (
+    OTHERS
+    + """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(6, 3)
+    def forward(self, x, edge_index, root_n_id):
+        source, target = edge_index
+        return self.a(x[source] + x[target]).sum(0) + self.a(x[root_n_id])
+Net()
+"""
+)
+MEDICAL = """
+import torch
+from torch import nn
+from monai.networks.blocks import Convolution
+from monai.networks.layers import Norm, get_pool_layer
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = Convolution(3, 2, 8, strides=2, act=("leakyrelu", {"negative_slope": 0.1}))
+        self.b = Convolution(3, 8, 4, strides=2, is_transposed=True, norm="batch", dropout=0.1)
+        self.n, self.p = Norm[Norm.GROUP](2, 4), get_pool_layer(("max", {"kernel_size": 4}), 3)
+    def forward(self, x):
+        return self.p(self.n(self.b(self.a(x))))
+Net()(torch.randn(1, 2, 8, 8, 8))
+"""
+NUMPY = (
+    OTHERS
+    + """
+import numpy as np
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        sides = np.atleast_1d(3)
+        width = np.clip(40, 2, 12) + np.maximum(1, 2) + np.mod(7, 4)
+        self.a = nn.Conv2d(3, width, tuple(int(n) for n in sides)[0])
+    def forward(self, x):
+        return self.a(x)
+Net()(torch.randn(1, 3, 8, 8))
+"""
+)
+FUNCTION = (
+    OTHERS
+    + """
+from einops.layers.torch import Rearrange
+class Twice(nn.Module):
+    def forward(self, x):
+        return 2 * x
+def make_net(image_size, patch_size, dim):
+    return nn.Sequential(
+        Rearrange("b c (h p) (w q) -> b (h w) (p q c)", p=patch_size, q=patch_size),
+        nn.Linear(3 * patch_size**2, dim),
+        Twice(),
+    )
+"""
+)
+EVALUATION = (
+    OTHERS
+    + """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(6, 3)
+    def forward(self, x, y):
+        if self.training:
+            raise ValueError("another loss is given")
+        return self.a(x) + self.a(y)
+"""
+)
+SHAPES = {
+    "an example in a docstring": (EXAMPLE.format(depth=3, given=7), ((4, 9, 5),)),
+    "an example that stops": (EXAMPLE.format(depth=3, given=6), ((1, 5),)),
+    "an example that makes nothing": (EXAMPLE.format(depth=9, given=7), ((1, 5),)),
+    "a forward that is set": (CHOICE, ((2, 16),)),
+    "a key of a table": (TABLE, ((1, 8),)),
+    "arguments of a base": (BASES, ((1, 9),)),
+    "a size of a base in another file": (OF_ANOTHER_FILE, ((1, 5),)),
+    "an object of arrays": (GRAPH, ((10, 32),)),
+    "rows by whole numbers": (ROWS, ((10, 3),)),
+    "factories of medical images": (MEDICAL, ((1, 4, 2, 2, 2),)),
+    "numbers of numpy": (NUMPY, ((1, 17, 6, 6),)),
+    "a pattern of a function": (FUNCTION, ((1, 16, 64),)),
+    "a module that only runs in evaluation": (EVALUATION, ((1, 3),)),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_what_a_file_tells_of_its_model_gives_the_shapes_of_torch(name: str) -> None:
+    text, shapes = SHAPES[name]
+    reading = read_source(text)
+    assert (reading.shapes, reading.failure) == (shapes, None)
+
+
+def test_an_example_that_is_run_is_told_of() -> None:
+    told = "The example in the docstring of Net is run."
+    assert told in read_source(EXAMPLE.format(depth=3, given=7)).note
+    assert told not in read_source(EXAMPLE.format(depth=3, given=6)).note
+
+
+def test_a_module_of_one_mode_says_why_it_is_read_in_it() -> None:
+    reading = read_source(EVALUATION)
+    assert "It is read in evaluation, as in training no usual input is accepted." in reading.note
+    assert not reading.call.training
