@@ -479,9 +479,9 @@ def _make_module(
     most = most_complete(tree, alone)
     for name in left_to_others(machine, tree, scope):
         machine.instead.setdefault(name, "what it does stands in another file")
-    for one in most:
-        if (found := _of_example(machine, tree, scope, one)) is not None:
-            return found
+    examples = (_of_example(machine, tree, scope, one) for one in most)
+    if (found := next(filter(None, examples), None)) is not None:
+        return found
     for function in builders_of(tree, scope, alone[0].name):
         if (found := _result(machine, function, False, alone, failures)) is not None:
             return found
@@ -500,6 +500,19 @@ def _make_module(
         n for n, x in _sizes(machine, tree, scope, alone[0]).items() if x is NO_USUAL_VALUE
     ]:
         machine.instead.setdefault(alone[0].name, f"it needs {' and '.join(needs)}")
+    if (made := _of_parts(machine, tree, scope, alone, failures)) is not None:
+        return made
+    raise failures[0] if failures else _lacks(machine, tree, scope, alone[0])
+
+
+def _of_parts(
+    machine: Interpreter,
+    tree: ast.Module,
+    scope: Scope,
+    alone: list[ClassValue],
+    failures: list[Exception],
+) -> nn.Module | None:
+    """Returns an object of a class that others use, or of one with boxes; None if none is made."""
     inner = [one for one in module_classes(machine, scope) if one not in alone]
     for partly, classes in ((False, by_completeness(tree, inner)), (True, alone)):
         machine.box_missing_modules = partly
@@ -509,7 +522,7 @@ def _make_module(
             )
             if made is not None and (partly or learns(made)):
                 return made
-    raise failures[0] if failures else _lacks(machine, tree, scope, alone[0])
+    return None
 
 
 def _of_example(

@@ -285,11 +285,16 @@ def _whole(forward: ast.AST) -> dict[str, str]:
     return {name: f"{WHOLE}4" for name, hint in hints.items() if hint == "int"}
 
 
+def _made_with(machine: Interpreter, model: nn.Module) -> dict[str, Any]:
+    """Returns the assumed arguments with which a class or a function has made a module."""
+    chosen = machine.maker is not None and machine.maker[0] is model
+    return machine.maker[2] if chosen and machine.maker is not None else {}
+
+
 def _candidates(machine: Interpreter, model: nn.Module) -> Iterator[str]:
     """Yields shapes that a module may accept, the likeliest first."""
     ours = type(model).__module__.startswith("torch.nn.")
-    maker = machine.maker if machine.maker is not None and machine.maker[0] is model else None
-    settings = {**settings_of(model), **(maker[2] if maker else {})}
+    settings = {**settings_of(model), **_made_with(machine, model)}
     parts = [part for part in model.modules() if isinstance(part, (*LAYERS, ExternalModule))]
     held = [one for part in parts if isinstance(part, ExternalModule) for one in part.holds(LAYERS)]
     first = next((part for part in (*parts, *held) if not isinstance(part, ExternalModule)), None)
