@@ -326,7 +326,7 @@ def test_the_whole_page_is_worked_with_the_keyboard_alone(page: Page, address: s
     visit(page, address)
     tab_to(page, "(h: )?axis h, size 4, of array weights")  # a wire is opened
     page.keyboard.press("Enter")
-    expect(page.get_by_text("made by Softmax")).to_be_visible()
+    asked(page, "softmax", op("Softmax"))  # in the panel of its maps
     tab_to(page, "k 16: axis k 16, light it everywhere")  # an axis is lit
     page.keyboard.press("Enter")
     asked(page, "axes", "k")
@@ -338,8 +338,9 @@ def test_the_whole_page_is_worked_with_the_keyboard_alone(page: Page, address: s
     expect(page.locator(f".op[data-fence={ATTEND}]")).to_be_focused()
     page.keyboard.press("f")
     expect(page.locator(f".fence[data-fence={ATTEND}]")).to_be_focused()
-    tab_to(page, "Values")  # a panel is read
-    page.keyboard.press("ArrowRight")
+    tab_to(page, "Attention")  # a panel is read
+    for _ in ("Equation", "Values", "Source"):
+        page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
     expect(page.locator(".code .line").first).to_be_visible()
     tab_to(page, r"\s*weights = scores\.softmax")

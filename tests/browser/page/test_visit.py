@@ -50,9 +50,9 @@ def wire(page: Page, array: str) -> Locator:
     return page.locator(f'.drawing .wire[data-array="{array}"]').first
 
 
-def scores() -> str:
+def made_by(label: str) -> str:
     circuit = ncd.elaborate(ncd.catalogue["multi-head-attention"].build())
-    return next(c.outputs[0].id for c in circuit.cells if c.op.display_name == "Softmax")
+    return next(c.outputs[0].id for c in circuit.cells if c.op.display_name == label)
 
 
 def test_a_slider_moves_diagram_shapes_and_link(page: Page, address: str) -> None:
@@ -74,14 +74,15 @@ def test_what_is_clicked_is_told_in_the_same_drawing(page: Page, address: str) -
     page.locator(".chip[data-axis=k]").click()
     until_query(page, axes="k")
     expect(page.locator(".drawing .wire.chosen").first).to_be_attached()
-    wire(page, scores()).dispatch_event("click")
+    scores = made_by("Einsum scores")
+    wire(page, scores).dispatch_event("click")
     expect(page.get_by_role("tab", name="Values")).to_have_attribute("aria-selected", "true")
-    expect(page.get_by_text("made by Softmax")).to_be_visible()
-    until_query(page, select=scores(), panel="Values")
-    op(page, "Softmax").dispatch_event("click")
-    expect(page.get_by_role("heading", name="Softmax")).to_be_visible()
+    expect(page.get_by_text("made by Einsum scores")).to_be_visible()
+    until_query(page, select=scores, panel="Values")
+    op(page, "Linear K").dispatch_event("click")
+    expect(page.get_by_role("heading", name="Linear K")).to_be_visible()
     expect(page.locator(".card math")).to_be_visible()
-    expect(page.locator(".code").filter(has_text="softmax(-2)")).to_be_visible()
+    expect(page.locator(".code").filter(has_text="self.K(x)")).to_be_visible()
     expect(page.locator(".drawing svg[data-mine=yes]")).to_have_count(1)
     page.locator(".drawing [data-fence] text", has_text="Scaled").first.dispatch_event("click")
     expect(page.get_by_text("What is inside")).to_be_visible()
