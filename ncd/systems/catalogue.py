@@ -76,6 +76,8 @@ from ncd.systems.tensors.einops_patterns import EINOPS as EINOPS
 from ncd.systems.tensors.memory_layout import MEMORY_ORDER as MEMORY_ORDER
 from ncd.systems.tensors.graphical_algebra import EINSUM_ATTENTION as EINSUM_ATTENTION
 from ncd.systems.tensors.graphical_algebra import LINEAR_ALGEBRA as LINEAR_ALGEBRA
+from ncd.systems.networks.cross_entropy_loss import CROSS_ENTROPY as CROSS_ENTROPY
+from ncd.systems.networks.optimiser_steps import OPTIMISERS as OPTIMISERS
 from ncd.systems.networks.perceptrons import AUTOGRAD as AUTOGRAD
 from ncd.systems.networks.perceptrons import MODULE_OR_FUNCTION as MODULE_OR_FUNCTION
 from ncd.systems.networks.perceptrons import MLP_GEOMETRY as MLP_GEOMETRY

@@ -64,6 +64,10 @@ depthwise, depthwise convolution, pointwise convolution, 1x1 convolution, mobile
 upsampling, transposed convolution, deconvolution, conv transpose: transposed-convolution unet
 checkerboard, checkerboard artifacts, output padding, fractionally strided:
     transposed-convolution
+cross entropy, loss, loss function, log loss, nll, negative log likelihood, logits, log softmax:
+    cross-entropy autograd
+label smoothing, temperature, distillation: cross-entropy
+optimiser, optimizer, sgd, adam, adamw, momentum, muon, learning rate, gradient descent: optimisers
 resnet, residual network: identity-resnet residual-block
 residual, residual connection, skip connection, shortcut: residual-block identity-resnet unet
 skip: unet residual-block

@@ -9,7 +9,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+import ncd
 from ncd.app.panels.images.window_sizes import TransposedSizes
+from ncd.app.panels.learning.cross_entropy import TIMES
 from ncd.systems.images.convolution_stack import field_sizes, stack_of
 from ncd.systems.images.image_filters import stamp_weights
 from tests.systems.lessons.facts import Claim, Facts, growth_factor
@@ -41,6 +43,19 @@ def levelled(f: Facts) -> bool:
     weight = stamp_weights(own["filter"], 1, own["c"], own["k"], own["s"], own["n"])
     made = F.conv_transpose2d(torch.ones(1, 8, 8), weight, stride=own["s"], padding=own["k"])
     return bool(made.max() - made.min() < 1e-6)
+
+
+def classes(f: Facts) -> Tensor:
+    """The right class of each example."""
+    return f.value("class")
+
+
+def gradient_sum(f: Facts) -> float:
+    """The largest sum over the classes that a gradient of the scores has, beside p − q."""
+    scores, term = f.value("scores").requires_grad_(), f.circuit.term
+    (found,) = torch.autograd.grad(ncd.compile(term)(scores, classes(f)), scores)
+    wanted = (f.value("Softmax") - f.value("q")) / f.size("b")
+    return float(torch.stack((found.sum(1).abs().max(), (found - wanted).abs().max())).max())
 
 
 def halved(f: Facts) -> bool:
@@ -91,6 +106,34 @@ LESSONS: Mapping[str, Mapping[str, Claim]] = {
         "With a stride of 3 and no padding the last two rows and columns are in no window: no "
         "filter will ever see them.": lambda f: (
             (f.settings["s"], f.settings["p"], (f.shape("x")[0] - 3) % 3) == (3, 0, 2)
+        ),
+    },
+    "cross-entropy": {
+        "Scores for six classes go in, and the class that is right.": lambda f: f.size("v") == 6,
+        "Along which wire do they sum to 1?": lambda f: (
+            f.answer == "v" and ones(f.value("Softmax"), 1)
+        ),
+        "A temperature of 2 halves the scores.": lambda f: torch.equal(
+            2 * f.value("2"), f.value("scores")
+        ),
+        "The largest chance becomes smaller, and the smallest one larger.": lambda f: (
+            bool((f.value("Softmax").amax(1) < f.at().value("Softmax").amax(1)).all())
+            and bool((f.value("Softmax").amin(1) > f.at().value("Softmax").amin(1)).all())
+        ),
+        "Label smoothing of 0.1: a tenth is shared among all classes, so that no chance is asked "
+        "to be 1.": lambda f: (
+            ones(f.value("q"), 1) and torch.allclose(f.value("q").amin(1), torch.tensor(0.1 / 6))
+        ),
+        "The gradient is still p − q, and sums to 0.": lambda f: gradient_sum(f) < 1e-6,
+        "Scores 300 times as large: op after op, a chance becomes 0, and its logarithm infinite.": (
+            lambda f: (
+                TIMES[int(f.query["times"])] == 300
+                and float((300 * f.value("scores")).softmax(1).min()) == 0
+                and torch.isfinite(F.cross_entropy(300 * f.value("scores"), classes(f)))
+            )
+        ),
+        "This is how: the largest score is subtracted first, so that exp gives at most 1.": (
+            lambda f: f.value("exp").amax(1).tolist() == [1] * f.size("b")
         ),
     },
     "decoder-only-block": {
@@ -267,6 +310,27 @@ LESSONS: Mapping[str, Mapping[str, Claim]] = {
         "Twice as much.": lambda f: f.grows("parameters") == 2,
         "A paper keeps k·h equal to m: then more heads are narrower heads, at the same cost.": (
             lambda f: f.at(h=8, k=8).grows("parameters") == f.at(h=8, k=8).grows("flops", "Q") == 1
+        ),
+    },
+    "optimisers": {
+        "Adam takes a parameter, its gradient, and two states of the same size.": lambda f: (
+            len(f.circuit.inputs) == 2 + 2 and len({v.array for v in f.circuit.inputs}) == 1
+        ),
+        "The plainest step: the gradient times a learning rate is taken off, and nothing is "
+        "kept.": (
+            lambda f: (
+                len(f.circuit.inputs) == 2
+                and torch.allclose(f.value("step"), f.value("θ") - 0.001 * f.value("g"))
+            )
+        ),
+        "Momentum sums gradients up: what points to and fro cancels, and what points the same way "
+        "adds up.": lambda f: torch.allclose(f.value("sum"), f.value("v") * 0.9 + f.value("g")),
+        "It keeps one array, where Adam keeps two.": lambda f: (
+            len(f.circuit.inputs) == 2 + 1 and len(f.at().circuit.inputs) == 2 + 2
+        ),
+        "AdamW is Adam, and the parameter is made a little smaller besides, apart from its "
+        "gradient.": lambda f: torch.allclose(
+            f.value("step") - f.at().value("step"), -0.001 * 0.01 * f.value("θ"), atol=1e-6
         ),
     },
     "pooling": {

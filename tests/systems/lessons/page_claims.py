@@ -123,6 +123,11 @@ PAGES: Mapping[str, Mapping[str, Said]] = {
         "A window of 5 × 5 pixels": lambda f: f.count("parameters", "conv1") == 6 * (3 * 5 * 5 + 1),
         "the largest of each 2 × 2": lambda f: f.size("u") == 4 * f.size("u/2"),
     },
+    "optimisers": {
+        "Adam keeps twice its numbers": lambda f: (
+            sum(v.array.numel for v in f.circuit.inputs[2:]) == 2 * f.size("o") * f.size("i")
+        ),
+    },
     "receptive-field": {
         "dilations that double": lambda f: (
             field_sizes(stack_of(**f.at(double=1).settings)) == [3, 7, 15, 31]
