@@ -124,9 +124,10 @@ function show_here(frame) {
   if (across || down) frame.scrollBy({ left: across, top: down, behavior: "smooth" });
 }
 
-// Returns what a click asks for. A wire stands for its array, its label for the axis.
+// Returns what a click asks for. A wire stands for its array, its label for the axis; an axis in a
+// button is a part of that, so that an answer which is a shape is chosen by a press on its letters.
 function wish(element) {
-  const own = element.closest?.(ACTS);
+  const own = element.closest?.("button[data-pick]") ?? element.closest?.(ACTS);
   if (!own) return null;
   const { pick, select, fold, axis, array, fence, node } = own.dataset;
   if (pick !== undefined) return { pick };

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import ncd
+from ncd.systems.lessons.computed_questions import question
 from ncd.systems.lessons.lesson import lesson_of
 from tests.browser.page.test_links import move, says, visit
 from tests.browser.waits import location, quiet, turn_to
@@ -279,10 +280,14 @@ BELOW = """() => { // by how much the question and its answer stick out of the s
 }"""
 
 
-@pytest.mark.parametrize("name", [MHA, "lenet", "unet", "lstm"])
+@pytest.mark.parametrize("name", [MHA, "lenet", "unet", "lstm", "delta-rule"])
 def test_no_answer_is_cut_off(page: Page, address: str, name: str) -> None:
-    views = lesson_of(ncd.catalogue[name]).views
-    query = next(view.query for view in views if "ask=" in view.query)
+    """Nor why the wrong answer is wrong that has most to be said about."""
+    entry = ncd.catalogue[name]
+    query = next(view.query for view in lesson_of(entry).views if "ask=" in view.query)
+    found = question(entry, entry.settings({}), query.partition("ask=")[2])
+    assert found is not None
+    longest = max(found.feedback, key=len)
     page.set_viewport_size({"width": 1920, "height": 1080})
     page.goto(f"{address}/{name}?{query}&present=1")
     settled_in(page)
@@ -292,8 +297,8 @@ def test_no_answer_is_cut_off(page: Page, address: str, name: str) -> None:
         expect(show).to_be_visible()
         until(lambda: page.evaluate(BELOW) < 1)
     tall = page.locator(".drawing.whole").bounding_box()
-    show.click()
-    expect(page.locator(".predict [role=status]")).to_be_visible()
+    page.locator(f".answers [data-pick='{found.feedback.index(longest)}']").click()
+    expect(page.locator(".predict [role=status]")).to_contain_text(longest.partition("_")[0])
     for width, height in ((1440, 900), (1920, 1080)):
         page.set_viewport_size({"width": width, "height": height})
         until(lambda: page.evaluate(BELOW) < 1)
