@@ -61,7 +61,7 @@ swapdims t take take_along_dim tan tanh tanh_ tensor_split tile to tolist topk t
 true_divide trunc type type_as unbind unflatten unfold uniform_ unsqueeze unsqueeze_ var view
 view_as vsplit where xlogy xavier_uniform_ zero_ clip_ is_cuda_ unsafe_chunk backward trunc_normal_
 bernoulli_ ndimension nelement element_size adaptive_avg_pool2d view_as_complex view_as_real
-floor_ ceil_ round_ abs_ neg_ sqrt_ rsqrt_ clamp_min_ clamp_max_
+erfinv_ floor_ ceil_ round_ abs_ neg_ sqrt_ rsqrt_ clamp_min_ clamp_max_
 acosh asinh atanh bernoulli copysign cummin digamma erfinv fmax fmin heaviside hypot lgamma
 logcumsumexp logit matrix_exp mode moveaxis movedim rad2deg sinc trace
 adjoint arccos arccosh arcsin arcsinh arctan arctan2 arctanh bitwise_xor cov divide dsplit exp2 fix

@@ -496,7 +496,8 @@ def _tensors(machine: Interpreter, found: Any, depth: int = 0) -> Any:
     if isinstance(found, PlainObject):
         found = tuple(found.own.values())
     if isinstance(found, list | tuple) and depth < MAX_LIST_DEPTH:
-        return tuple(_tensors(machine, one, depth + 1) for one in found)
+        arrays = (one for one in found if not isinstance(one, SourceFunction))  # such as an inverse
+        return tuple(_tensors(machine, one, depth + 1) for one in arrays)
     if isinstance(found, dict):
         return {name: _tensors(machine, one, depth + 1) for name, one in found.items()}
     return found

@@ -168,6 +168,20 @@ class Net(nn.Module):
         return self.a(x) + self.a(y)
 """
 )
+FUNCTION_GIVEN = (
+    OTHERS
+    + """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Parameter(torch.rand(1, 3).erfinv_())
+    def forward(self, x):
+        def inverse(y):
+            return y / self.a
+        return x * self.a, inverse
+Net()(torch.randn(2, 3))
+"""
+)
 SHAPES = {
     "an example in a docstring": (EXAMPLE.format(depth=3, given=7), ((4, 9, 5),)),
     "an example that stops": (EXAMPLE.format(depth=3, given=6), ((1, 5),)),
@@ -181,6 +195,7 @@ SHAPES = {
     "factories of medical images": (MEDICAL, ((1, 4, 2, 2, 2),)),
     "numbers of numpy": (NUMPY, ((1, 17, 6, 6),)),
     "a pattern of a function": (FUNCTION, ((1, 16, 64),)),
+    "a function beside an array": (FUNCTION_GIVEN, ((2, 3),)),
     "a module that only runs in evaluation": (EVALUATION, ((1, 3),)),
 }
 
