@@ -192,7 +192,7 @@ function scale(svg, least, most, height = 100) {
   svg.removeAttribute("height");
   const room = `min(100%, var(--tall, ${height}vh) * ${width / high})`;
   const [low, top] = [`var(--least, ${least})`, `var(--most, ${most})`];
-  svg.style.width = `clamp(min(100%, ${low} * ${width}px), ${room}, ${top} * ${width}px)`;
+  svg.style.width = `clamp(min(var(--widest, 100%), ${low} * ${width}px), ${room}, ${top} * ${width}px)`;
 }
 
 // The least scale at which its smallest text has 11 pixels.

@@ -106,3 +106,15 @@ def test_on_a_narrower_window_the_panels_come_beside_when_the_sidebar_goes(
     )
     quiet(page)
     assert in_sight(page, tabs)["x"] > place(drawing)["x"] + place(drawing)["width"]
+
+
+def test_a_drawing_in_a_panel_is_scrolled_rather_than_too_small_to_read(
+    page: Page, address: str
+) -> None:
+    page.set_viewport_size({"width": 1440, "height": 900})
+    opened(page, f"{address}/broadcasting")
+    drawn = page.get_by_role("tabpanel").locator(".drawing > svg").first
+    expect(drawn).to_be_visible()
+    sizes = drawn.evaluate("""svg => [...svg.querySelectorAll("text")].map(
+        (text) => parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a)""")
+    assert min(sizes) > 10.9
