@@ -144,14 +144,19 @@ FUNCTION = (
     OTHERS
     + """
 from einops.layers.torch import Rearrange
-class Twice(nn.Module):
+class Times(nn.Module):
+    def __init__(self, dim, factor):
+        super().__init__()
+        self.factor = factor
     def forward(self, x):
-        return 2 * x
-def make_net(image_size, patch_size, dim):
+        return self.factor * x
+def make_net(image_size, time_size, patch_size, dim):
+    patches = (image_size // patch_size) ** 2 * time_size // 4
     return nn.Sequential(
-        Rearrange("b c (h p) (w q) -> b (h w) (p q c)", p=patch_size, q=patch_size),
-        nn.Linear(3 * patch_size**2, dim),
-        Twice(),
+        Rearrange("b c (t a) (h p) (w q) -> b (t h w) (p q a c)", a=4, p=patch_size, q=patch_size),
+        nn.Linear(3 * 4 * patch_size**2, dim),
+        nn.Conv1d(patches, 5, 1),
+        Times(dim, 2),
     )
 """
 )
@@ -194,7 +199,7 @@ SHAPES = {
     "rows by whole numbers": (ROWS, ((10, 3),)),
     "factories of medical images": (MEDICAL, ((1, 4, 2, 2, 2),)),
     "numbers of numpy": (NUMPY, ((1, 17, 6, 6),)),
-    "a pattern of a function": (FUNCTION, ((1, 16, 64),)),
+    "a pattern of a function": (FUNCTION, ((1, 5, 64),)),
     "a function beside an array": (FUNCTION_GIVEN, ((2, 3),)),
     "a module that only runs in evaluation": (EVALUATION, ((1, 3),)),
 }
