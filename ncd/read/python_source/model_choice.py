@@ -17,6 +17,7 @@ from ncd.errors import short_repr
 from ncd.notation.call_form import BLANK, ModuleCall
 from ncd.notation.term_reader import TextError
 from ncd.read.python_source.assumptions import in_training, mode_words, unfit
+from ncd.read.python_source.folding import is_large
 from ncd.read.python_source.functions_and_classes import Missing, every_field
 from ncd.read.python_source.interpreter import (
     AssumedSettings,
@@ -532,6 +533,10 @@ def _of_example(
     if value.name in machine.failed_examples:
         return None
     made = example_module(machine, tree, scope, value)
+    if made is not None and is_large(made):  # which takes seconds, in sizes that are rarely small
+        machine.failed_examples.add(value.name)
+        machine.ran.clear()
+        return None
     if made is not None:
         machine.example = value.name
         machine.instead.pop(value.name, None)
