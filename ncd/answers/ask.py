@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ncd.answers.answer import Answer
-from ncd.answers.opened_files import File, joined, notebook_code, of_text
+from ncd.answers.opened_files import File, join_files, notebook_code, of_text
 from ncd.answers.plain_answer import (
     answer_of,
     config_answer,
@@ -18,7 +18,7 @@ from ncd.findings.reading.finding import LATE, LATE_SIZES, Finding
 from ncd.jobs.source_reading import reader
 from ncd.language.arguments import check_text
 from ncd.read.configs.config_reader import is_config
-from ncd.read.recognise import has_calls, is_source, unindented
+from ncd.read.recognise import has_calls, is_source, strip_prompts
 
 
 def ask(text: str, files: Sequence[File] = ()) -> Answer:
@@ -45,8 +45,8 @@ def ask(text: str, files: Sequence[File] = ()) -> Answer:
     ('einsum', ((8, 8, 8, 8),), 'out: 8 × 8 × 8 × 8 (b, h, i, j)')
     """
     check_text(text, "text", "ask")
-    text = notebook_code(text) or unindented(text)
-    whole = joined(text, files)
+    text = notebook_code(text) or strip_prompts(text)
+    whole = join_files(text, files)
     try:
         if is_config(text):
             return config_answer(text)

@@ -14,7 +14,7 @@ from zipfile import ZipFile
 from ncd.answers.answer import Answer
 from ncd.answers.plain_answer import sentence_of
 from ncd.errors import LimitError, NCDError, ParseError, short_repr
-from ncd.findings.reading.finding import Cure, Edit, Finding, edited
+from ncd.findings.reading.finding import Cure, Edit, Finding, apply_edits
 from ncd.language.arguments import check_text
 
 # --- A source and the files that its classes come from, as one text
@@ -22,7 +22,7 @@ from ncd.language.arguments import check_text
 File = str | Path | tuple[str, str]
 
 
-def joined(text: str, files: Sequence[File]) -> str:
+def join_files(text: str, files: Sequence[File]) -> str:
     """Returns a text behind those of files, whose names it has without importing them.
 
     >>> joined("from parts import Block as B\\nB()", [("parts.py", "class Block: ...")])
@@ -44,7 +44,7 @@ def of_text(answer: Answer, whole: str, text: str) -> Answer:
     before = whole.count("\n") - text.count("\n")
     if not before:
         return answer
-    findings = tuple(_moved(each, before, text) for each in answer.findings)
+    findings = tuple(_with_text_lines(each, before, text) for each in answer.findings)
     failure = next((each for each in findings if each.kind == "failure"), None)
     sentence = sentence_of(failure) if failure else answer.sentence
     return replace(answer, findings=findings, sentence=sentence)
@@ -90,7 +90,7 @@ def _alias_assignments(node: ast.ImportFrom) -> Iterator[str]:
             yield f"{alias.asname} = {alias.name}"
 
 
-def _moved(finding: Finding, before: int, text: str) -> Finding:
+def _with_text_lines(finding: Finding, before: int, text: str) -> Finding:
     """Returns a finding with the lines of the text; one about another file has no line."""
     cures = (_moved_cure(cure, before, text) for cure in finding.cures)
     line = max(0, finding.line - before)
@@ -101,8 +101,8 @@ def _moved_cure(cure: Cure, before: int, text: str) -> Cure | None:
     """Returns a cure as edits of the text; None for one that edits another file."""
     if any(edit.line <= before for edit in cure.edits):
         return None
-    edits = tuple(Edit(e.line - before, e.start, e.end, e.new) for e in cure.edits)
-    return replace(cure, edits=edits, text=edited(text, edits))
+    edits = tuple(Edit(e.line - before, e.start, e.end, e.new_text) for e in cure.edits)
+    return replace(cure, edits=edits, text=apply_edits(text, edits))
 
 
 # --- The text of files that somebody opens: sources, notebooks, and zip archives of them, as one
@@ -136,7 +136,7 @@ def text_of_files(files: Sequence[tuple[str, bytes]]) -> str:
     if len(texts) < 2:
         return texts[0][1] if texts else ""
     *others, (_, last) = _in_import_order(texts)
-    return joined(last, others)
+    return join_files(last, others)
 
 
 def notebook_code(text: str) -> str | None:

@@ -10,7 +10,7 @@ from typing import Any
 from ncd.answers.answer import Answer
 from ncd.answers.answer_sentences import shape_words
 from ncd.answers.plain_answer import sentence_of
-from ncd.findings.reading.finding import Cure, Finding, edited
+from ncd.findings.reading.finding import Cure, Finding, apply_edits
 
 KINDS = {"failure": "fails", "silent": "hardly meant"}
 
@@ -51,5 +51,5 @@ def _cure(number: int, cure: Cure, text: str) -> Iterator[str]:
     shapes = ", ".join(shape_words(shape) for shape in cure.shapes)
     out = f", out: {shapes}" if shapes else ""
     yield f"\ncure {number}, which changes the {cure.changes}{out}"
-    before, after = text.splitlines(), edited(text, cure.edits).splitlines()
+    before, after = text.splitlines(), apply_edits(text, cure.edits).splitlines()
     yield from difflib.unified_diff(before, after, "text", "cured", lineterm="", n=0)

@@ -9,13 +9,13 @@ from pathlib import Path
 import ncd
 from ncd.cli.output import STDOUT, print_json
 from ncd.errors import ParseError
-from ncd.read.recognise import unindented
+from ncd.read.recognise import strip_prompts
 
 
 def ask(args: argparse.Namespace) -> int:
     from ncd.cli.answer_text import answer_data, answer_lines
 
-    text = unindented(_text(args.file))  # as its edits are of
+    text = strip_prompts(_text(args.file))  # as its edits are of
     answer = ncd.ask(text, args.files)
     if args.json:
         print_json(answer_data(answer))

@@ -27,7 +27,7 @@ from ncd.read.python_source.assumptions import OTHER_INPUT_CURE, unfit
 from ncd.read.python_source.model_inputs import input_words
 from ncd.read.python_source.source_tree import deep
 from ncd.read.python_source.usual_sizes import PLAIN_TYPES
-from ncd.read.recognise import unindented
+from ncd.read.recognise import strip_prompts
 from ncd.read.torch_module.from_torch import Imported
 
 # --- Reads a source that gives no input: with the one that the reader assumes, or one that fits
@@ -143,7 +143,7 @@ def findings(text: str, seconds: float = SECONDS) -> tuple[Finding, ...]:
     >>> found[0].cures[0].text
     'nn.Linear(6, 3)(torch.randn(5, 6))'
     """
-    text, deadline = unindented(text), time.process_time() + seconds
+    text, deadline = strip_prompts(text), time.process_time() + seconds
     plain = plain_reading(text, deadline)
     failure, in_time = _failure(plain, deadline)
     if failure is not None:
@@ -171,7 +171,7 @@ def size_findings(text: str, seconds: float = SECONDS) -> tuple[Finding, ...]:
     >>> [found.says for found in size_findings(f"{head}{body}3x8")]
     ['Batch is free.', 'Features must be 8, as `d` is 8.', '`d` is free.']
     """
-    text, deadline = unindented(text), time.process_time() + seconds
+    text, deadline = strip_prompts(text), time.process_time() + seconds
     plain = plain_reading(text, deadline)
     if plain.error is not None or plain.refusal is not None or plain.unsure:
         return ()
@@ -224,11 +224,11 @@ def module_findings(found: Imported) -> tuple[Finding, ...]:
         raise ParseError(
             f"{short_repr(found)} is no module that was imported", cure="ncd.from_torch"
         )
-    module, kind = found.exported.module, type(found.exported.module)
+    module, kind = found.exported_module.module, type(found.exported_module.module)
     if kind.__module__.startswith("torch.") or "." in kind.__qualname__:
         return ()
     settings = _settings(module)
-    inputs = _arguments_text(found.exported.args, found.exported.named)
+    inputs = _arguments_text(found.exported_module.args, found.exported_module.named_parts)
     try:
         text = Path(inspect.getsourcefile(kind.forward) or "").read_text(encoding="utf-8")
     except (OSError, TypeError, ValueError):

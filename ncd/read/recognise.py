@@ -53,13 +53,13 @@ PROMPT = re.compile(r"[ \t]*(?:>>>|\.\.\.:?|In \[\d*\]:)(?: |$)")
 LEADING_BLANKS = re.compile(r"\A(\s*\n)?[ \t]+")  # blanks before the first line
 
 
-def unindented(text: str) -> str:
+def strip_prompts(text: str) -> str:
     """Returns a text without the blanks or prompts before all of its lines, with as many lines.
 
     What a session printed between its prompts becomes empty lines. Blanks before the first line
     alone are left out too.
 
-    >>> unindented("  x = 1\\n    y = 2"), unindented(">>> f(\\n...   1)\\n8")
+    >>> strip_prompts("  x = 1\\n    y = 2"), strip_prompts(">>> f(\\n...   1)\\n8")
     ('x = 1\\n  y = 2', 'f(\\n  1)\\n')
     """
     lines = text.split("\n")

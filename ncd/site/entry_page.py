@@ -72,16 +72,16 @@ def plain_text(text: str) -> str:
     return " ".join(re.sub(r"\[(.*?)\]\(.*?\)", r"\1", text).translate(MARKS).split())
 
 
-def html(text: str, root: str = "") -> str:
+def markdown_html(text: str, root: str = "") -> str:
     """Returns Markdown as HTML: paragraphs, lists, emphasis, code, formulas and links.
 
     ``root`` is put before the address of a page.
 
-    >>> html("See [*a*](legend?x=1), `b < c`.", "../")
+    >>> markdown_html("See [*a*](legend?x=1), `b < c`.", "../")
     '<p>See <a href="../legend/?x=1"><i>a</i></a>, <code>b &lt; c</code>.</p>'
-    >>> html("`a * b` and *c*")
+    >>> markdown_html("`a * b` and *c*")
     '<p><code>a * b</code> and <i>c</i></p>'
-    >>> html("as $n^2$").count("<msup>"), html("`$1 + $2`")
+    >>> markdown_html("as $n^2$").count("<msup>"), markdown_html("`$1 + $2`")
     (1, '<p><code>$1 + $2</code></p>')
     """
     return "".join(_block(block, root) for block in re.split(r"\n\s*\n", text.strip()))
@@ -191,7 +191,8 @@ def prose_html(entry: Entry, pages: Collection[str]) -> str:
     """Returns the prose below a diagram, its published sizes and its lesson."""
     why = prose(file(entry)).get("WHY", "")
     return (
-        f'{_presets(entry)}<section class="prose why"><h2>Why it works</h2>{html(why, "../")}'
+        f'{_presets(entry)}<section class="prose why"><h2>Why it works</h2>'
+        f"{markdown_html(why, '../')}"
         f"</section>{_lesson(entry, pages)}"
     )
 

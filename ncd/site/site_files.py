@@ -24,7 +24,7 @@ from ncd.site.entry_page import (
     GALLERY_JS,
     Card,
     card,
-    html,
+    markdown_html,
     of_entry,
     prose,
     prose_html,
@@ -136,7 +136,7 @@ def entry_page(
     known = model.facts or {}
     around = PageParts(
         top=top(before, after),
-        lead=f'<div class="prose">{html(prose(page_file(entry))["LEAD"], "../")}</div>',
+        lead=f'<div class="prose">{markdown_html(prose(page_file(entry))["LEAD"], "../")}</div>',
         below=prose_html(entry, {one.name for one in entries}),
         css=SITE_CSS + RUN_CSS,
         legend="../legend/",

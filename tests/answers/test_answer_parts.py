@@ -15,7 +15,7 @@ from ncd.answers.error_messages import (
     explain,
 )
 from ncd.answers.model_memory import MAX_COUNT, ModelMemory, _largest
-from ncd.answers.opened_files import joined, of_text
+from ncd.answers.opened_files import join_files, of_text
 from ncd.answers.plain_answer import LONG, USUAL, with_usual_sizes
 from ncd.errors import ParseError
 from ncd.findings.reading.finding import Cure, Edit, Finding
@@ -95,16 +95,16 @@ def test_axes_without_a_size_get_usual_ones() -> None:
     ],
 )
 def test_imports_from_files_at_hand_become_names(line: str, new: str) -> None:
-    assert joined(f"{line}\nx = 1", [("parts.py", "class Block: 0")]) == (
+    assert join_files(f"{line}\nx = 1", [("parts.py", "class Block: 0")]) == (
         f"class Block: 0\n{new}\nx = 1"
     )
-    assert joined(line, []) == line
+    assert join_files(line, []) == line
 
 
 @pytest.mark.parametrize("files", ["parts.py", b"x", 3, [3], [("a", "b", "c")], [("a", 3)]])
 def test_what_are_no_files_is_refused(files) -> None:
     with pytest.raises(ParseError):
-        joined("x", files)
+        join_files("x", files)
 
 
 def test_findings_are_told_by_the_lines_of_the_text_itself() -> None:

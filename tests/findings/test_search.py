@@ -68,7 +68,7 @@ def test_a_failure_has_its_place_its_reason_and_a_cure_that_runs(case: Any) -> N
         return
     first = found.cures[0]
     assert cured in [row.strip() for row in first.text.split("\n")]
-    assert ncd.findings.reading.finding.edited(text, first.edits) == first.text
+    assert ncd.findings.reading.finding.apply_edits(text, first.edits) == first.text
     assert failures(first.text) == []
     assert ran(first.text) == first.shapes
 

@@ -6,7 +6,7 @@ import pytest
 
 from ncd import ask
 from ncd.app.page.own_page import cleaned_text
-from ncd.read.recognise import unindented
+from ncd.read.recognise import strip_prompts
 
 PLAIN = """m = nn.Sequential(
     nn.Linear(8, 3),
@@ -23,7 +23,7 @@ PRINTED = "\n\ntensor([[0.1]])"
     "text", [INDENTED, TABS, f"  >>> {DOCTEST}{PRINTED}", f"In [1]: {CELLS}{PRINTED}"]
 )
 def test_blanks_and_prompts_before_all_lines_are_left_out(text: str) -> None:
-    assert unindented(text).rstrip() == cleaned_text(text).rstrip() == PLAIN
+    assert strip_prompts(text).rstrip() == cleaned_text(text).rstrip() == PLAIN
     (finding,) = ask(text).findings
     assert (finding.kind, finding.line) == ("failure", 2)
     assert finding.cures[0].text.rstrip() == PLAIN.replace("8, 3", "6, 3")
@@ -33,7 +33,7 @@ def test_blanks_and_prompts_before_all_lines_are_left_out(text: str) -> None:
     "text", [PLAIN, "", "\n\nx = 1\n  y", "x >>> y", "{\n  1: 2}", 'Id("m")\n  >> Id("m")']
 )
 def test_other_texts_stay_as_they_are(text: str) -> None:
-    assert unindented(text) == text
+    assert strip_prompts(text) == text
 
 
 def test_a_line_that_is_indented_has_findings_and_the_number_of_its_line() -> None:

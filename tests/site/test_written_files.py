@@ -15,7 +15,7 @@ from ncd.errors import UnknownNameError
 from ncd.language.axes import Axis
 from ncd.site import markup
 from ncd.site.browser_run import _axes, _sizes, entry_model, walk
-from ncd.site.entry_page import html
+from ncd.site.entry_page import markdown_html
 from ncd.site.site_files import RUNTIME, entry_page, selected_entries, write_site
 
 NAMES = ("elementwise", "indexes")
@@ -55,12 +55,12 @@ def test_systems_are_chosen_in_the_order_of_the_catalogue() -> None:
     ],
 )
 def test_prose_has_paragraphs_lists_and_heads(text: str, written: str) -> None:
-    assert html(text).startswith(written)
-    assert html(f"{text}\n\nmore").count("<p>") == 1 + text.startswith("one")
+    assert markdown_html(text).startswith(written)
+    assert markdown_html(f"{text}\n\nmore").count("<p>") == 1 + text.startswith("one")
 
 
 def test_formulas_stay_where_they_stand() -> None:
-    found = html("first $a$, then $b$")
+    found = markdown_html("first $a$, then $b$")
     assert found.index("first") < found.index(">a<") < found.index("then") < found.index(">b<")
 
 

@@ -68,7 +68,9 @@ A circuit is read from left to right, as the numbers go. Wires are the axes of a
 stands in them is done to the arrays. Below is every sign, drawn as in the circuits, with the line
 of PyTorch or einops that does the same, and pages on which to see it.
 """
-FIRST = "New to all of this? [Read it in 90 seconds](ninety-seconds): six steps on one picture."
+BEGINNERS_LINK = (
+    "New to all of this? [Read it in 90 seconds](ninety-seconds): six steps on one picture."
+)
 
 
 def show() -> None:
@@ -76,7 +78,7 @@ def show() -> None:
     url.load("legend")
     st.title(TITLE, anchor=False)
     st.markdown(LEAD)
-    st.markdown(FIRST)
+    st.markdown(BEGINNERS_LINK)
     html_panel.render(all_signs(st.context.theme.type == "dark"), "legend")
 
 

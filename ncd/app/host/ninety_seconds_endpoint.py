@@ -30,7 +30,7 @@ from ncd.site import markup
 from ncd.site.markup import THEME_CSS
 from ncd.systems.catalogue import CATALOGUE
 from ncd.systems.lessons.lesson import Lesson, LessonStep
-from ncd.systems.lessons.ninety_seconds import BARRED, STEPS, Step, StepGuess
+from ncd.systems.lessons.ninety_seconds import AXIS_SIGNS, STEPS, Step, StepGuess
 
 PATH, FRAME_FILE = "ninety-seconds", "ninety-seconds.json"
 TITLE = "Read it in 90 seconds"
@@ -127,7 +127,7 @@ def _facts(step: Step) -> dict[str, Any]:
 
 
 def _size_name(name: str) -> str:
-    return name if len(name) > 1 else with_axes(f"*{BARRED.get(name, name)}*")
+    return name if len(name) > 1 else with_axes(f"*{AXIS_SIGNS.get(name, name)}*")
 
 
 def _guess_facts(guess: StepGuess) -> dict[str, Any]:

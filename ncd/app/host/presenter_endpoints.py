@@ -66,7 +66,7 @@ async def answer_lesson(scope: Scope, receive: Receive, send: Send) -> None:
     request = Request(scope, receive)
     query = request.query_params
     if request.method == "POST":
-        response = await _sent(request)
+        response = await _posted_lesson(request)
     elif views := query.get("views"):
         response = await run_in_threadpool(_file, views)
     else:
@@ -76,7 +76,7 @@ async def answer_lesson(scope: Scope, receive: Receive, send: Send) -> None:
     await response(scope, receive, send)
 
 
-async def _sent(request: Request) -> Response:
+async def _posted_lesson(request: Request) -> Response:
     body = b""
     async for part in request.stream():
         body += part

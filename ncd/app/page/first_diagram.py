@@ -48,7 +48,7 @@ SENTENCE, HEADS, ASKS, CUT = "first sentence", "first heads", "first word", "fir
 SAMPLE = "the keys by the door is old ."
 USUAL, MOST = 4, 8  # heads
 PHONE = selection.WIDTHS[0]
-SHOWN = ("input", "linear", "softmax")  # the roles of what makes the arrays with pictures
+PICTURED_ROLES = ("input", "linear", "softmax")  # the roles of what makes the arrays with pictures
 READER = CATALOGUE["proofreader"]
 CSS = read_static("page/first_diagram.css")
 
@@ -65,7 +65,12 @@ def show_first_diagram() -> None:
         scene, row, cut = _scene(words, h), _asking(words), _cut(h)
         parts = [_drawing(scene, row, cut), _sizes(scene)]
         if scene.can_run:  # by the limits of this server
-            parts = [_asked(words, row, h, cut), parts[0], _looks(scene, words, row, cut), parts[1]]
+            parts = [
+                _word_buttons(words, row, h, cut),
+                parts[0],
+                _looks(scene, words, row, cut),
+                parts[1],
+            ]
         html = f"<style>{CSS}</style>{''.join(parts)}{html_panel.OPENS}"
         html_panel.render(html, "first looks", on_pick=_pick)
 
@@ -185,11 +190,14 @@ def _trace(scene: Scene, cut: frozenset[int]) -> Trace:
         return scene.trace
     key = (*scene.run_key, *sorted(cut))
     return cached_value(
-        "cut", scene.term, *key, make=lambda: scene.run_in_pool(lambda: _without(scene, cut))
+        "cut",
+        scene.term,
+        *key,
+        make=lambda: scene.run_in_pool(lambda: _run_without_heads(scene, cut)),
     )
 
 
-def _without(scene: Scene, cut: frozenset[int]) -> Trace:
+def _run_without_heads(scene: Scene, cut: frozenset[int]) -> Trace:
     circuit, values = scene.circuit, dict[str, Tensor]()
     (attention,) = find_attention(circuit)
     heads = [Head(attention.softmax.id, number) for number in cut]
@@ -202,18 +210,18 @@ def _without(scene: Scene, cut: frozenset[int]) -> Trace:
 # --- The parts of the page
 
 
-def _asked(words: list[str], row: int, h: int, cut: frozenset[int]) -> str:
+def _word_buttons(words: list[str], row: int, h: int, cut: frozenset[int]) -> str:
     """Returns the words as buttons, each wrong one with the word that the heads put there."""
     written = readings(words, h, cut)
     buttons = "".join(
         f'<button type="button" data-pick="{i}" aria-pressed="{str(i == row).lower()}">'
-        f"{_corrected(word, read)}</button>"
+        f"{_correction_html(word, read)}</button>"
         for i, (word, read) in enumerate(zip(words, written, strict=True))
     )
     return f'<p class="asked">{buttons}<span class="hint">Press a word to follow it.</span></p>'
 
 
-def _corrected(word: str, read: WrittenWord | None) -> str:
+def _correction_html(word: str, read: WrittenWord | None) -> str:
     if read is None or read.word == word:
         return markup.text(word)
     title = f"{read.word}, with probability {read.chance:.2f}"
@@ -245,7 +253,9 @@ def _svg(scene: Scene, row: int, cut: frozenset[int]) -> str:
     if scene.can_run and not scene.narrow:
         every = thumbnails(scene.module, _trace(scene, cut), dark=scene.dark, marked={"y": row})
         roles = {id: cell.op.role for id, cell in scene.circuit.producers.items()}
-        pictures = {id: own for id, own in every.items() if roles.get(id, "input") in SHOWN}
+        pictures = {
+            id: own for id, own in every.items() if roles.get(id, "input") in PICTURED_ROLES
+        }
     drawing = ncd.draw(scene.term, **{**scene.draw_options, "thumbnails": pictures})
     return inert(drawing.svg(fonts=False))
 
@@ -257,7 +267,13 @@ def _looks(scene: Scene, words: list[str], row: int, cut: frozenset[int]) -> str
     known = roles() if not doubt(words) else [f"head {i}" for i in range(len(roles()))]
     titles = (*known, *["not trained"] * MOST)
     cards = (
-        _card(n, titles[n], _shaded(map[row], words), _effect(words, row, len(maps), cut, n), cut)
+        _card(
+            n,
+            titles[n],
+            _shaded_words(map[row], words),
+            _effect(words, row, len(maps), cut, n),
+            cut,
+        )
         for n, map in enumerate(maps)
     )
     name = 'tabindex="0" role="group" aria-label="Where each head looks"'
@@ -286,7 +302,7 @@ def _effect(words: list[str], row: int, h: int, cut: frozenset[int], n: int) -> 
     return f"{lead}{still} <b>{markup.text(after.word)}</b> ({after.chance:.0%})"
 
 
-def _shaded(row: CellGrid, words: list[str]) -> str:
+def _shaded_words(row: CellGrid, words: list[str]) -> str:
     """Returns the words with their weights as shades."""
     return " ".join(
         f'<span style="--weight:{60 * share:.0f}%" title="{share:.2f}">{markup.text(word)}</span>'

@@ -24,7 +24,7 @@ from ncd.app.state.link_text import LINK, LONGEST, compress_text, decompress_tex
 from ncd.errors import NCDError, SizeError
 from ncd.findings.reading.finding import Finding
 from ncd.notation.term_text import spell
-from ncd.read.recognise import has_calls, is_file, unindented
+from ncd.read.recognise import has_calls, is_file, strip_prompts
 from ncd.write.term_json import term_of_file
 
 # --- The keys of what stands on every page, which no axis may have as its name: a slider has it
@@ -187,7 +187,7 @@ def show() -> None:
         bare = not {*st.query_params} - {url.LINK_MARK}  # such an address opens on PyTorch
         usual = OPENING if bare else DEFAULT_TEXT
         linked = decompress_text(st.query_params.get(TEXT_KEY, usual)) or DEFAULT_TEXT
-        st.session_state[TEXT_KEY] = unindented(linked)
+        st.session_state[TEXT_KEY] = strip_prompts(linked)
     text = str(st.session_state[TEXT_KEY])
     found, error = _read(text)
     if found is None:
@@ -343,7 +343,7 @@ def cleaned_text(text: str) -> str:
 
     An exported file is replaced by its term, and a notebook by its code.
     """
-    text = notebook_code(text) or unindented(text)
+    text = notebook_code(text) or strip_prompts(text)
     with suppress(NCDError):  # the error is shown when the text is read
         text = spell(term_of_file(text)) if is_file(text) else text
     return text[:LONGEST]

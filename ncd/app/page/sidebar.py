@@ -111,7 +111,7 @@ def _sizes(entry: Entry, lengths: Mapping[str, int]) -> None:
     now = _preset_menu(entry, settings) if entry.presets else None
     for knob in entry.knobs:
         if knob.is_size and not knob.is_fixed:
-            _size(_bounded(knob, settings), settings[knob.name], knob.name in lengths)
+            _size(_within_axis(knob, settings), settings[knob.name], knob.name in lengths)
     if now:
         st.caption(f"{now.title}: {now.source}.")
 
@@ -139,7 +139,7 @@ def _preset_menu(entry: Entry, settings: Mapping[str, int]) -> Preset | None:
     return now
 
 
-def _bounded(knob: Knob, settings: Mapping[str, int]) -> Knob:
+def _within_axis(knob: Knob, settings: Mapping[str, int]) -> Knob:
     """Returns the knob; an index knob ends at the last place of its axis."""
     if not knob.below:
         return knob

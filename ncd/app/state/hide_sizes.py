@@ -68,7 +68,7 @@ def hide_in_drawing(whole: Drawing, circuit: Circuit, veil: HiddenSizes) -> Draw
         fences=tuple(_endless(f) if f.id in scans else f for f in whole.fences),
         wires=tuple(_wire(wire, veil) for wire in whole.wires),
         glyphs=tuple(_glyph(glyph, veil, around, cells) for glyph in whole.glyphs),
-        labels=tuple(_text(text, veil) for text in whole.labels),
+        labels=tuple(_without_size(text, veil) for text in whole.labels),
         extras=tuple(_extra(extra, veil) for extra in whole.extras),
     )
 
@@ -81,7 +81,7 @@ def _wire(wire: DrawnWire, veil: HiddenSizes) -> DrawnWire:
     return replace(wire, description=SIZE.sub("", wire.description))
 
 
-def _text(text: Text, veil: HiddenSizes) -> Text:
+def _without_size(text: Text, veil: HiddenSizes) -> Text:
     """Returns a label without its size, centred where the full label stood."""
     hidden = bool(veil.hidden) and text.array == veil.hidden
     told = any(map(str.isalpha, text.label.source.text)) or text.array in veil.answered_arrays
@@ -147,7 +147,7 @@ def _extra(extra: Annotation, veil: HiddenSizes) -> Annotation:
 
 def _with_hidden_texts(part: T, veil: HiddenSizes) -> T:
     def item(own: Outline | Dot | Text) -> Outline | Dot | Text:
-        return _text(own, veil) if isinstance(own, Text) else own
+        return _without_size(own, veil) if isinstance(own, Text) else own
 
     return replace(part, items=tuple(map(item, part.items)))
 

@@ -37,14 +37,14 @@ from ncd.systems.lessons.ninety_seconds import (
     STEPS,
     WORDS,
     StepRun,
-    signed,
+    signed_number,
     trained_arrays,
 )
 
 TEXT = 15.5  # the height of words beside rows
 GAP = 5.0  # between tiles, and between words and tiles
 MARGIN = 36.0  # the room of words, and of a number's digits
-FIRST = (1, 2, 3)  # the steps of one array, whose words fit a phone
+ONE_ARRAY_STEPS = (1, 2, 3)  # the steps of one array, whose words fit a phone
 Kind = Literal["input", "scores", "shares", "mix"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
@@ -56,7 +56,7 @@ class FrameStyle:
     ``feature``, ``head_feature`` and ``pair`` are the widths of a cell of a feature, of one in one
     of several heads, and of a pair of words; ``row`` is a row's height, and ``width`` that for
     which a diagram is drawn, all in drawing units. ``left_out`` are the kinds of arrays that have
-    no room in a step, and ``worded`` the steps whose rows have their words beside them.
+    no room in a step, and ``worded_steps`` the steps whose rows have their words beside them.
     """
 
     feature: float
@@ -65,29 +65,35 @@ class FrameStyle:
     row: float
     width: float
     left_out: Mapping[int, tuple[Kind, ...]]
-    worded: Collection[int]
-    across: int = 2  # tiles of pairs of words, side by side
+    worded_steps: Collection[int]
+    column_count: int = 2  # tiles of pairs of words, side by side
 
 
-WIDE = FrameStyle(7.0, 1.8, 16.0, 16.0, 1200.0, {7: ("scores",)}, range(1, 8))
-NARROW = FrameStyle(
+WIDE_STYLE = FrameStyle(7.0, 1.8, 16.0, 16.0, 1200.0, {7: ("scores",)}, range(1, 8))
+NARROW_STYLE = FrameStyle(
     feature=4.0,
     head_feature=1.6,
     pair=13.0,
     row=14.0,
     width=400.0,
     left_out={5: ("input",), 6: ("input", "scores"), 7: ("input", "scores", "mix")},
-    worded=FIRST,
+    worded_steps=ONE_ARRAY_STEPS,
 )
-NARROW_FIRST = replace(NARROW, feature=7.0, row=17.0)
-NARROW_LAST = replace(NARROW, across=1)
+NARROW_FIRST = replace(NARROW_STYLE, feature=7.0, row=17.0)
+LAST_NARROW_STYLE = replace(NARROW_STYLE, column_count=1)
 
 
 def style_of(number: int, narrow: bool) -> FrameStyle:
     """Returns the style of a step in a window that is wide, or narrow as a phone's."""
     if not narrow:
-        return WIDE
-    return NARROW_FIRST if number in FIRST else NARROW_LAST if number == len(STEPS) else NARROW
+        return WIDE_STYLE
+    return (
+        NARROW_FIRST
+        if number in ONE_ARRAY_STEPS
+        else LAST_NARROW_STYLE
+        if number == len(STEPS)
+        else NARROW_STYLE
+    )
 
 
 @dataclass(frozen=True)
@@ -168,10 +174,10 @@ class ArrayCells:
         return kind_of(self.circuit, self.value)
 
     @property
-    def worded(self) -> bool:
+    def has_words(self) -> bool:
         """Whether its rows have their words beside them; shares stand next to their scores."""
         is_next = self.kind == "shares" and "scores" not in self.style.left_out.get(self.number, ())
-        return self.number in self.style.worded and len(self.names) > 1 and not is_next
+        return self.number in self.style.worded_steps and len(self.names) > 1 and not is_next
 
     @property
     def tiles(self) -> tuple[Tensor, ...]:
@@ -207,8 +213,8 @@ class ArrayCells:
     def boxes(self) -> Iterator[Rectangle]:
         """The boxes of its tiles."""
         (wide, high), (rows, columns) = self.cell, self.tiles[0].shape
-        left = MARGIN if self.worded else 0.0
-        across = self.style.across if self.kind in ("scores", "shares") else len(self.tiles)
+        left = MARGIN if self.has_words else 0.0
+        across = self.style.column_count if self.kind in ("scores", "shares") else len(self.tiles)
         for n in range(len(self.tiles)):
             x = left + n % across * (columns * wide + GAP)
             y = n // across * (rows * high + GAP)
@@ -239,9 +245,9 @@ def _words(cells: ArrayCells, drawn: DrawnThumbnail) -> Iterator[Text]:
     """Yields the words of the rows, left of the first tile of each line; or a number's digits."""
     tiles = [tile.box for tile in drawn.tiles]
     if cells.value.array.numel == 1:
-        label, (box,) = sans(signed(cells.tiles[0].item()), TEXT), tiles
+        label, (box,) = sans(signed_number(cells.tiles[0].item()), TEXT), tiles
         yield Text(label, Point(box.x1 + GAP, (box.y0 + box.y1) / 2 + TEXT / 3))
-    elif cells.worded:
+    elif cells.has_words:
         for box in {box.y0: box for box in reversed(tiles)}.values():
             yield from _row_words(box, cells.tiles[0].shape[0], cells.names[0] == "y")
 

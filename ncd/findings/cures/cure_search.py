@@ -24,7 +24,7 @@ from ncd.findings.cures.mask_edits import mask_edits
 from ncd.findings.cures.number_edits import MIN_COST, number_edits
 from ncd.findings.cures.shape_edits import axis_edits, call_edits, shape_edits
 from ncd.findings.failures.failure import Failure, failure_of
-from ncd.findings.reading.finding import Cure, Edit, edited
+from ncd.findings.reading.finding import Cure, Edit, apply_edits
 from ncd.findings.reading.source_trace import SourceTrace
 
 # --- All edits that may cure a failure, and the reading that shows whether they do
@@ -152,11 +152,11 @@ class _ChainSearch:
         for symbolic in (False, True):
             steps: list[tuple[Candidate, SourceTrace]] = []
             if symbolic:
-                text = edited(self.trace.text, candidate.edits)
+                text = apply_edits(self.trace.text, candidate.edits)
                 failure = failure_of(read_again(text, self.trace, self.deadline, True)) or failure
             for more in islice(candidates(failure), MAX_NEXT_EDITS):
                 both = self.combine(candidate, more)
-                text = "" if both is None else edited(self.trace.text, both.edits)
+                text = "" if both is None else apply_edits(self.trace.text, both.edits)
                 if both is None or text in self.tried or self.is_exhausted:
                     continue
                 self.tried.add(text)
@@ -212,12 +212,12 @@ def _with_original_places(first: Candidate, second: Candidate) -> Candidate | No
         for old in sorted(first.edits):
             if old.line != edit.line:
                 continue
-            grown = len(old.new) - (old.end - old.start)
-            if start >= old.start + len(old.new):
+            grown = len(old.new_text) - (old.end - old.start)
+            if start >= old.start + len(old.new_text):
                 start, end = start - grown, end - grown
             elif end > old.start:
                 return None
-        moved.append(Edit(edit.line, start, end, edit.new))
+        moved.append(Edit(edit.line, start, end, edit.new_text))
     return Candidate(tuple(moved), second.cost, second.kind, second.changes)
 
 
@@ -254,7 +254,7 @@ def cures(failure: Failure, plain: SourceTrace, deadline: float) -> tuple[Cure, 
             break
         if good and candidate.cost > good[0][0].cost + MAX_EXTRA_COST:
             break
-        text = edited(trace.text, candidate.edits)
+        text = apply_edits(trace.text, candidate.edits)
         if text in tried or (cheap and vain[candidate.kind] >= VAIN):
             continue
         again = tried[text] = read_again(text, trace, deadline)

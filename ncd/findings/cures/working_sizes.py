@@ -9,7 +9,7 @@ import sympy
 
 from ncd.findings.cures.cure_search import read_again, works
 from ncd.findings.failures.failure import Failure
-from ncd.findings.reading.finding import Edit, edited
+from ncd.findings.reading.finding import Edit, apply_edits
 from ncd.findings.reading.traced_numbers import SourceNumber
 
 SPAN = 2048  # sizes below the present one that are looked at for a step, and twice as many above
@@ -78,5 +78,5 @@ def _runs(failure: Failure, place: SourceNumber, size: int, deadline: float) -> 
     places = failure.trace.table.places.values()
     twins = [p for p in places if (p.line, p.value, p.is_input) == (place.line, place.value, True)]
     edits = tuple(Edit(p.line, p.start, p.end, str(size)) for p in sorted(set(twins)))
-    again = read_again(edited(failure.trace.text, edits), failure.trace, deadline)
+    again = read_again(apply_edits(failure.trace.text, edits), failure.trace, deadline)
     return works(again, failure.trace, edits)

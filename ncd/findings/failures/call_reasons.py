@@ -39,7 +39,7 @@ PAIRS = {
     ),
 }
 PRODUCTS = ("matmul", "__matmul__", "__rmatmul__", "mm", "bmm", "mv", "dot")
-NUMBERED = {  # what is asked for by its number, where it is no place on an axis
+TABLE_NOUNS = {  # what is asked for by its number, where it is no place on an axis
     **dict.fromkeys(("embedding", "embedding_bag"), ("the table has", "rows")),
     "one_hot": ("there are", "classes"),
     "take": ("there are", "numbers"),
@@ -255,7 +255,7 @@ def _rows(failure: Failure, call: Any) -> str:
     error, found = failure.trace.error, equation(failure)
     if not isinstance(error, OutOfRange):
         return ""
-    has, noun = NUMBERED.get(call.name, ("this axis has", "places"))
+    has, noun = TABLE_NOUNS.get(call.name, ("this axis has", "places"))
     noun = f"{noun}, 0 to {error.rows - 1}"
     room = size_words(failure, found[2], noun) if found is not None else f"{error.rows} {noun}"
     return f"{has} {room}, but {error.largest} is asked for"

@@ -20,7 +20,7 @@ class Edit:
         line: The line, counted from 1.
         start: The letters of the line before the place.
         end: The letters of the line before the end of the place.
-        new: What stands there afterwards.
+        new_text: What stands there afterwards.
 
     Source: this project's own.
     """
@@ -28,7 +28,7 @@ class Edit:
     line: int
     start: int
     end: int
-    new: str
+    new_text: str
 
 
 @dataclass(frozen=True)
@@ -87,16 +87,16 @@ def failure_of(error: NCDError) -> Finding:
     return Finding("failure", line, "", f"{error.fact.rstrip('.')}.{cure}")
 
 
-def edited(text: str, edits: tuple[Edit, ...]) -> str:
+def apply_edits(text: str, edits: tuple[Edit, ...]) -> str:
     """Returns a text after edits, whose places are those of the text before.
 
-    >>> edited("a = 3 + 4", (Edit(1, 4, 5, "30"), Edit(1, 8, 9, "5")))
+    >>> apply_edits("a = 3 + 4", (Edit(1, 4, 5, "30"), Edit(1, 8, 9, "5")))
     'a = 30 + 5'
     """
     lines = text.split("\n")
     for edit in sorted(edits, reverse=True):
         line = lines[edit.line - 1]
-        lines[edit.line - 1] = line[: edit.start] + edit.new + line[edit.end :]
+        lines[edit.line - 1] = line[: edit.start] + edit.new_text + line[edit.end :]
     return "\n".join(lines)
 
 
@@ -104,7 +104,7 @@ def further_argument(text: str, call: ast.Call, words: str) -> Edit:
     """Returns the edit that gives a call a further argument, also behind a comma.
 
     >>> call = ast.parse("f(a,)").body[0].value
-    >>> edited("f(a,)", (further_argument("f(a,)", call, "k=1"),))
+    >>> apply_edits("f(a,)", (further_argument("f(a,)", call, "k=1"),))
     'f(a, k=1)'
     """
     rows = [row.encode() for row in text.split("\n")]

@@ -306,7 +306,14 @@ def check_range(recorder: Any, call: Any) -> None:
             raise OutOfRange(largest, count)
 
 
-PLACED = ("index_add", "index_copy", "index_fill", "scatter", "scatter_add", "scatter_reduce")
+INDEXED_WRITES = (
+    "index_add",
+    "index_copy",
+    "index_fill",
+    "scatter",
+    "scatter_add",
+    "scatter_reduce",
+)
 
 
 def _lookups(recorder: Any, call: Any) -> Iterator[tuple[Any, Any]]:
@@ -315,10 +322,10 @@ def _lookups(recorder: Any, call: Any) -> Iterator[tuple[Any, Any]]:
     if call.name in ("embedding", "embedding_bag") and len(call.takes) > 1:
         yield call.shapes[1][0], call.takes[0]
     elif call.name in ("__getitem__", "__setitem__") and isinstance(first, Tensor):
-        yield from _indexed(
+        yield from _indexed_sizes(
             recorder.shape(first), second if isinstance(second, tuple) else (second,)
         )
-    elif call.name.rstrip("_") in ("index_select", "gather", "select", *PLACED):
+    elif call.name.rstrip("_") in ("index_select", "gather", "select", *INDEXED_WRITES):
         axis, wanted = (call.words.get(n, call.words.get(i)) for i, n in ((1, "dim"), (2, "index")))
         if _is_whole_number(axis) and isinstance(first, Tensor) and first.dim():
             yield recorder.shape(first)[recorder.table.value(axis) % first.dim()], wanted
@@ -341,7 +348,7 @@ def _lookups(recorder: Any, call: Any) -> Iterator[tuple[Any, Any]]:
             yield (shape[1] if len(shape) > 1 else shape[0]), wanted
 
 
-def _indexed(shape: tuple[Any, ...], index: tuple[Any, ...]) -> Iterator[tuple[Any, Any]]:
+def _indexed_sizes(shape: tuple[Any, ...], index: tuple[Any, ...]) -> Iterator[tuple[Any, Any]]:
     """Yields the sizes of the axes that an index in brackets chooses from, and what it chooses."""
     masks = [x for x in index if isinstance(x, Tensor) and x.dtype == torch.bool]
     if masks or any(isinstance(x, bool) for x in index):

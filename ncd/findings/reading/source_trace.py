@@ -26,9 +26,9 @@ from ncd.findings.reading.traced_numbers import (
     TracedInteger,
     as_whole,
     assumed_places,
+    floor_or_ceil,
     input_places,
     number_names,
-    rounded,
     shape_places,
 )
 from ncd.notation.call_form import shape_line
@@ -323,7 +323,7 @@ def keep_origins(machine: Interpreter, table: SizeTable, text: str, tree: ast.Mo
 
 
 def _rounding(name: str, to: Callable[[float], int]) -> dict[str, BuiltinFunction]:
-    return {name: BuiltinFunction(name, lambda machine, value: rounded(value, to))}
+    return {name: BuiltinFunction(name, lambda machine, value: floor_or_ceil(value, to))}
 
 
 def _int(machine: Interpreter, *args: Any, **named: Any) -> Any:
@@ -369,7 +369,7 @@ def record_einops(machine: Interpreter, recorder: CallRecorder) -> None:
 
 RUNS = 12  # of modules outside of others; a loop of training goes on with unknown results
 UNSURE = ("DataDependent", "DynamicOutput", "GuardOnData", "UnsupportedOperator", "Metadata")
-UNKNOWN = "truth value of Relational"  # of a size that only a run tells
+UNKNOWN_TRUTH_ERROR = "truth value of Relational"  # of a size that only a run tells
 LATER_TURN_REASON = "it is the result of a later turn of a loop"
 
 
@@ -597,7 +597,7 @@ class SourceTrace:
             self.refusal = error
             return
         name = type(error).__name__
-        unknown = any(word in name for word in UNSURE) or UNKNOWN in str(error)
+        unknown = any(word in name for word in UNSURE) or UNKNOWN_TRUTH_ERROR in str(error)
         if unknown or isinstance(error, NotImplementedError):
             self.unsure = True
             return

@@ -131,7 +131,7 @@ def as_whole(value: Any) -> Any:
     return whole_number(int(number), expr, value.table)
 
 
-def rounded(value: Any, to: Callable[[float], int]) -> int:
+def floor_or_ceil(value: Any, to: Callable[[float], int]) -> int:
     """Returns ``math.floor`` or ``math.ceil`` of a number."""
     function = sympy.ceiling if to is ceil else sympy.floor
     if isinstance(value, Real):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 
-from ncd.findings.reading.finding import Cure, Finding, edited
+from ncd.findings.reading.finding import Cure, Finding, apply_edits
 from ncd.findings.reading.source_trace import SourceTrace
 from ncd.findings.silent.axis_mistakes import einsum_letters, grown_pairs, mixing_views
 from ncd.findings.silent.batch_mixing import (
@@ -103,7 +103,7 @@ def _working_cure(
     text: str, attempt: Attempt, rule: Rule, before: int, deadline: float
 ) -> Cure | None:
     """Returns the cure whose text runs and has a fault less; None if it does not."""
-    new = edited(text, attempt.edits)
+    new = apply_edits(text, attempt.edits)
     source = Source(new, deadline)
     if not source.readable or len(_distinct(rule(source))) >= before:
         return None

@@ -12,7 +12,7 @@ import sympy
 from sympy import divisors
 
 from ncd.findings.cures.candidate import replacement_edit
-from ncd.findings.reading.finding import Cure, Edit, Finding, edited
+from ncd.findings.reading.finding import Cure, Edit, Finding, apply_edits
 from ncd.findings.reading.source_trace import SourceTrace
 from ncd.findings.reading.traced_numbers import SourceNumber, arguments, assigned_values, defaults
 from ncd.findings.silent.model_runs import arrays_of, model_among
@@ -161,7 +161,7 @@ def swap_cure(
     for edit, _ in zip(edits, range(TRIES), strict=False):
         shapes, numbers = broken
         if probe.works(shapes, (*numbers, edit)) and (plain := probe.outcome(None, (edit,))).works:
-            return (Cure((edit,), edited(probe.text, (edit,)), "model", plain.results),)
+            return (Cure((edit,), apply_edits(probe.text, (edit,)), "model", plain.results),)
     return ()
 
 

@@ -13,7 +13,7 @@ from sympy import primefactors
 from torch import Tensor, nn
 from torch.utils._pytree import tree_map_only
 
-from ncd.findings.reading.finding import Edit, edited
+from ncd.findings.reading.finding import Edit, apply_edits
 from ncd.findings.reading.size_table import OutOfTime
 from ncd.findings.reading.source_trace import UNSURE, SourceTrace
 from ncd.findings.silent.model_runs import Shape, SourceRun, arrays_of, model_among, run_of, shapes
@@ -93,7 +93,7 @@ class Probe:
             while len(self._readings) > READINGS:
                 self._readings.pop(next(one for one in self._readings if one))
             end = min(self.deadline, time.process_time() + SECONDS)
-            text = edited(self.text, edits)
+            text = apply_edits(self.text, edits)
             self._readings[edits] = SourceTrace(text, False, end, self._given).read()
         return self._readings[edits]
 

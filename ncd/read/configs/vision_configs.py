@@ -199,7 +199,7 @@ def _width(side: Fields, features: int, heads: int) -> tuple[int, int]:
 def read_clip_pictures(fields: Fields, kind: str) -> PublishedModel:
     """Returns the side of CLIP that reads pictures, with its map to points if it has one."""
     m, h = _width(fields, 768, 12)
-    patch, pointed = fields.integer("patch_size", default=32), _projected(fields)
+    patch, pointed = fields.integer("patch_size", default=32), _has_projection(fields)
     sizes = {
         **{"i": 2, "n": fields.integer("num_hidden_layers", default=12, most=LAYERS)},
         **{"x": _patches(fields, patch), "p": patch, "h": h, "k": fields.heads(m, h)},
@@ -216,7 +216,7 @@ def read_clip_pictures(fields: Fields, kind: str) -> PublishedModel:
 def read_clip_sentences(fields: Fields, kind: str) -> PublishedModel:
     """Returns the side of CLIP that reads sentences, with its map to points if it has one."""
     e, g = _width(fields, 512, 8)
-    pointed = _projected(fields)
+    pointed = _has_projection(fields)
     sizes = {
         **{"j": 2, "l": fields.integer("num_hidden_layers", default=12, most=LAYERS)},
         **{"s": fields.integer("max_position_embeddings", default=77), "g": g},
@@ -231,7 +231,7 @@ def read_clip_sentences(fields: Fields, kind: str) -> PublishedModel:
     return PublishedModel("CLIP, sentences", source, sizes, system, False, meanings=meanings)
 
 
-def _projected(fields: Fields) -> bool:
+def _has_projection(fields: Fields) -> bool:
     """Returns whether a side of CLIP ends with its map to points."""
     return "WithProjection" in str(fields.get("architectures"))
 

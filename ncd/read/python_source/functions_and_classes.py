@@ -362,7 +362,7 @@ def _misfit(machine: Interpreter, words: str) -> Exception:
 
 CLASSES = 300
 MAX_LIST_DEPTH = 5  # lists of what a model gives inside of each other
-KEPT = (  # methods of the context of a function with a gradient of its own
+SAVED_CONTEXT = (  # methods of the context of a function with a gradient of its own
     *("save_for_backward", "save_for_forward", "mark_dirty", "mark_non_differentiable"),
     "set_materialize_grads",
 )
@@ -417,7 +417,7 @@ def _own_gradient(machine: Interpreter, made: ClassValue, *args: Any) -> Any:
     """Returns what a function with a gradient of its own gives: that of its ``forward``."""
     machine.own_gradients[made.name] = None
     context = Record()
-    for name in KEPT:
+    for name in SAVED_CONTEXT:
         context.own[name] = ListedMethod(name, lambda *_, **named: None)
     context.own["needs_input_grad"] = (True,) * len(args)
     before = () if "setup_context" in made.names else (context,)

@@ -96,7 +96,7 @@ def _choose(n: int, k: int) -> int:
     return math.comb(n, k)
 
 
-def _partial(machine: Interpreter, function: Any, *args: Any, **named: Any) -> Any:
+def _partial_call(machine: Interpreter, function: Any, *args: Any, **named: Any) -> Any:
     if isinstance(function, UnknownValue):
         return function
     return BoundFunction(lambda *more, **words: call(machine, function, more, words), args, named)
@@ -261,7 +261,7 @@ COLLECTIONS = Namespace(
 FUNCTOOLS = Namespace(
     "functools",
     native(
-        partial=_partial,
+        partial=_partial_call,
         reduce=_reduce,
         wraps=_wraps,
         lru_cache=_cache,
@@ -348,7 +348,7 @@ NUMPY = Namespace(
 )
 
 
-def _first(machine: Interpreter, values: Any, *more: Any, **named: Any) -> Any:
+def _first_choice(machine: Interpreter, values: Any, *more: Any, **named: Any) -> Any:
     """Returns the first of what is chosen from, as a diagram shows one of them."""
     found = machine.items(values)
     if not found:
@@ -357,7 +357,7 @@ def _first(machine: Interpreter, values: Any, *more: Any, **named: Any) -> Any:
     return found[0]
 
 
-RANDOM = PartialNamespace("random", native(seed=_nothing, shuffle=_nothing, choice=_first))
+RANDOM = PartialNamespace("random", native(seed=_nothing, shuffle=_nothing, choice=_first_choice))
 LIBRARIES: dict[str, Any] = {
     "random": RANDOM,
     "torch": TORCH,

@@ -98,8 +98,8 @@ def module_call(
         shapes: The shapes that the source gives.
         classes: The classes that could be drawn.
     """
-    model = found.exported.module
-    args, named = found.exported.args, dict(found.exported.named)
+    model = found.exported_module.module
+    args, named = found.exported_module.args, dict(found.exported_module.named_parts)
     inputs = tuple(inspect.signature(model.forward).parameters)
     sizes = tuple(name for given in machine.assumed_settings.values() for name in given)
     line, modes = "", mode_words(model, tree)
@@ -232,7 +232,7 @@ def arguments(
         return None if _needs_sizes(value.real) else {}
     sizes = sizes_of_calls(machine, tree, value) if usual_too else {}
     given, assumed = dict[str, Any](), dict[str, Any]()
-    for step, name in _required(machine, value):
+    for step, name in _required_arguments(machine, value):
         if (config := _config(machine, step, name, scope)) is not None:
             fields = _missing(machine, config)
             if fields is None or (fields and not usual_too):
@@ -259,7 +259,9 @@ def arguments(
     return given
 
 
-def _required(machine: Interpreter, value: ClassValue) -> Iterator[tuple[SourceFunction, str]]:
+def _required_arguments(
+    machine: Interpreter, value: ClassValue
+) -> Iterator[tuple[SourceFunction, str]]:
     """Yields the arguments that a class needs, each with the ``__init__`` that has it.
 
     One that hands others on, as by ``super().__init__(*args, **kwargs)``, needs those of its base.
@@ -353,7 +355,7 @@ def changed_sizes(
 
 def required_arguments(machine: Interpreter, value: ClassValue) -> list[str]:
     """Returns the names of the arguments that a class needs."""
-    return [name for _, name in _required(machine, value)]
+    return [name for _, name in _required_arguments(machine, value)]
 
 
 def first_step(machine: Interpreter, value: ClassValue) -> SourceFunction | None:

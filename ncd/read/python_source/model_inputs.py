@@ -42,9 +42,9 @@ from ncd.read.python_source.interpreter import (
 from ncd.read.python_source.other_files import ExternalModule
 from ncd.read.python_source.structured_inputs import (
     ADJACENCY,
+    NUMBER_MARK,
     NUMBERS,
     TOKENS,
-    WHOLE,
     Attributes,
     Guess,
     alongside,
@@ -259,7 +259,11 @@ def _several_inputs(
     graph = any(re.fullmatch(GRAPHS, name.rpartition(".")[2]) for name in arrays)
     nodes = [f"10x{width_of(settings) or _width(model) or 16}"] if graph else []
     forward = _forward(machine, model)
-    told = {**index_inputs(forward, names), **_of_words(machine, model, arrays), **_whole(forward)}
+    told = {
+        **index_inputs(forward, names),
+        **_of_words(machine, model, arrays),
+        **_whole_number_inputs(forward),
+    }
     first = [told[name] for name in arrays[:1] if name in told]
     shapes = filter(
         fits, dict.fromkeys((*nodes, *first, *_candidates(machine, model), *FALLBACK_SHAPES))
@@ -278,11 +282,11 @@ def _several_inputs(
     raise NoInput(fact, 1, 1, cure="a last line with their shapes, such as 1x16x64, 1x16x64")
 
 
-def _whole(forward: ast.AST) -> dict[str, str]:
+def _whole_number_inputs(forward: ast.AST) -> dict[str, str]:
     """Returns the inputs that are whole numbers, by their type hints."""
     given = forward.args.args if isinstance(forward, ast.FunctionDef) else []
     hints = {one.arg: ast.unparse(one.annotation) for one in given if one.annotation}
-    return {name: f"{WHOLE}4" for name, hint in hints.items() if hint == "int"}
+    return {name: f"{NUMBER_MARK}4" for name, hint in hints.items() if hint == "int"}
 
 
 def _made_with(machine: Interpreter, model: nn.Module) -> dict[str, Any]:
@@ -355,7 +359,7 @@ def results(
 FITS = 6  # boxes that are tried for a layer
 
 
-def fitted(
+def fits_boxes(
     machine: Interpreter, model: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]
 ) -> bool:
     """Returns whether a module runs when the results of boxes have the widths that layers take.

@@ -37,7 +37,7 @@ NUMBERS = {  # by the type hint
     "tuple[int, int]": (4, 4),
 }
 LISTS = re.compile(r"^(?:typing\.)?(List|Tuple)(?=\[)")
-WHY = "it is a module that the source does not make"
+NOT_MADE_REASON = "it is a module that the source does not make"
 
 
 def is_part(machine: Interpreter, first: SourceFunction, name: str, scope: Scope) -> bool:
@@ -90,7 +90,7 @@ def part(machine: Interpreter, first: SourceFunction, name: str, scope: Scope) -
     hint = _hint(machine, first, name, scope)
     title = hint.name if isinstance(hint, ClassValue | UnknownValue) else name
     with machine.building_module():
-        return ExternalModule(machine, UnknownValue(title, WHY))
+        return ExternalModule(machine, UnknownValue(title, NOT_MADE_REASON))
 
 
 def _is_class(hint: Any) -> bool:
@@ -129,7 +129,10 @@ def parts_in_list(machine: Interpreter, first: SourceFunction, name: str) -> nn.
     if not names:
         return None
     with machine.building_module():
-        box = [lambda one=one: ExternalModule(machine, UnknownValue(one, WHY)) for one in names]
+        box = [
+            lambda one=one: ExternalModule(machine, UnknownValue(one, NOT_MADE_REASON))
+            for one in names
+        ]
         made = ([make() for make in box] for _ in range(COUNT))
         return nn.ModuleList(x[0] if len(x) == 1 else nn.ModuleList(x) for x in made)
 
@@ -137,7 +140,7 @@ def parts_in_list(machine: Interpreter, first: SourceFunction, name: str) -> nn.
 def _items(first: SourceFunction, name: str) -> Iterator[tuple[str, ...]]:
     """Yields the names of the modules in each item of an argument, wherever it is gone through."""
     for node in _methods(first):
-        kept = _kept(first, name) | ({name} if node is first.node else set())
+        kept = _attributes_with(first, name) | ({name} if node is first.node else set())
         made = {
             one.targets[0].id: one.value
             for one in ast.walk(node)
@@ -157,7 +160,7 @@ def _methods(first: SourceFunction) -> list[ast.AST]:
     return [first.node, *(x.node for x in methods if isinstance(x, SourceFunction) and x != first)]
 
 
-def _kept(first: SourceFunction, name: str) -> set[str]:
+def _attributes_with(first: SourceFunction, name: str) -> set[str]:
     """Returns where an object keeps an argument, perhaps as a list of modules."""
     kept = set()
     for one in ast.walk(first.node):
@@ -206,14 +209,16 @@ def _are_modules(names: tuple[str, ...], body: list[ast.AST]) -> bool:
 # --- Values of arguments of which only the code and the type hints tell
 
 WIDTH = 16  # of a first stage
-RECKONED = 8  # a number that most others divide
-SEVERAL = re.compile(r"(typing\.)?(Sequence|Iterable|[Ll]ist|[Tt]uple)\[(int|float)(, \.\.\.)?\]$")
-WIDE = re.compile(r"channel|dims?$|width|filters|features|planes|hidden|sizes|chs$")
+ROUND_WIDTH = 8  # a number that most others divide
+SEQUENCE_HINT = re.compile(
+    r"(typing\.)?(Sequence|Iterable|[Ll]ist|[Tt]uple)\[(int|float)(, \.\.\.)?\]$"
+)
+WIDTH_NAME = re.compile(r"channel|dims?$|width|filters|features|planes|hidden|sizes|chs$")
 
 
 def of_choice(first: SourceFunction, name: str) -> Any:
     """Returns the first text that a class compares an argument with, or reads a table by."""
-    asked = {name} | _kept(first, name)
+    asked = {name} | _attributes_with(first, name)
     for node in _methods(first):
         for one in ast.walk(node):
             if isinstance(one, ast.Compare) and ast.unparse(one.left) in asked:
@@ -245,14 +250,14 @@ def of_arithmetic(first: SourceFunction, name: str) -> Any:
     for one in ast.walk(first.node):
         sides = [one.left, one.right] if isinstance(one, ast.BinOp) else []
         if any(isinstance(side, ast.Name) and side.id == name for side in sides):
-            return RECKONED
+            return ROUND_WIDTH
     return NO_USUAL_VALUE
 
 
 def is_several(first: SourceFunction, name: str) -> bool:
     """Returns whether an ``__init__`` takes an argument for several things, and never for one."""
     hint = _annotation(first, name)
-    if hint is not None and SEVERAL.match(ast.unparse(hint)):
+    if hint is not None and SEQUENCE_HINT.match(ast.unparse(hint)):
         return True
     used = False
     for one in ast.walk(first.node):
@@ -275,7 +280,7 @@ def in_stages(name: str, size: Any) -> Any:
     """
     if type(size) not in (int, float) and size is not NO_USUAL_VALUE:
         return size
-    if WIDE.search(name):
+    if WIDTH_NAME.search(name):
         first = WIDTH if size is NO_USUAL_VALUE else max(size, WIDTH)
         return first, 2 * first, 4 * first
     return (COUNT if size is NO_USUAL_VALUE else size,) * 3

@@ -12,12 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves
 
-from ncd.read.python_source.interpreter import (
-    AssumedSettings,
-    Interpreter,
-    Record,
-    UnknownValue,
-)
+from ncd.read.python_source.interpreter import AssumedSettings, Interpreter, Record, UnknownValue
 from ncd.read.python_source.usual_sizes import NO_USUAL_VALUE, VALUES, usual_value
 from ncd.words import list_words
 

@@ -215,20 +215,20 @@ def _extreme(function: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def _all(machine: Interpreter, values: Any) -> bool:
+def _all_call(machine: Interpreter, values: Any) -> bool:
     return all(truth(machine, one) for one in machine.items(values))
 
 
-def _any(machine: Interpreter, values: Any) -> bool:
+def _any_call(machine: Interpreter, values: Any) -> bool:
     return any(truth(machine, one) for one in machine.items(values))
 
 
-def _sorted(machine: Interpreter, values: Any, key: Any = None, reverse: bool = False) -> Any:
+def _sorted_call(machine: Interpreter, values: Any, key: Any = None, reverse: bool = False) -> Any:
     order = None if key is None else (lambda x: call(machine, key, (x,), {}))
     return sorted(machine.items(values), key=order, reverse=bool(reverse))
 
 
-def _next(machine: Interpreter, value: Any, *default: Any) -> Any:
+def _next_call(machine: Interpreter, value: Any, *default: Any) -> Any:
     if isinstance(value, UnknownValue):
         return unknown_result(machine, value)
     return next(value, *default)
@@ -324,10 +324,10 @@ NAMES: dict[str, Any] = {
         sum=_sum,
         min=_extreme(min),
         max=_extreme(max),
-        all=_all,
-        any=_any,
-        sorted=_sorted,
-        next=_next,
+        all=_all_call,
+        any=_any_call,
+        sorted=_sorted_call,
+        next=_next_call,
         isinstance=is_instance,
         issubclass=is_subclass,
         getattr=_getattr,

@@ -39,7 +39,7 @@ def _constant(machine: Interpreter, node: ast.Constant, scope: Scope) -> Any:
     return machine.checked_size(node.value)
 
 
-STARRED = ("collections", "functools", "typing")  # whose names mean the same everywhere
+KNOWN_LIBRARIES = ("collections", "functools", "typing")  # whose names mean the same everywhere
 
 
 def _name(machine: Interpreter, node: ast.Name, scope: Scope) -> Any:
@@ -49,7 +49,7 @@ def _name(machine: Interpreter, node: ast.Name, scope: Scope) -> Any:
     if node.id in machine.names:
         return machine.names[node.id]
     if machine.star_import:
-        spaces = (machine.libraries[one].names for one in STARRED)
+        spaces = (machine.libraries[one].names for one in KNOWN_LIBRARIES)
         for names in spaces:  # which such a file hands on as they are
             if node.id in names:
                 return names[node.id]

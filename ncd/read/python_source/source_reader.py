@@ -48,7 +48,7 @@ from ncd.read.python_source.model_inputs import (
     NoArray,
     NoInput,
     can_run,
-    fitted,
+    fits_boxes,
     given_inputs,
     guess_input,
 )
@@ -61,7 +61,7 @@ from ncd.read.python_source.source_statements import STATEMENTS
 from ncd.read.python_source.source_tree import deep, syntax_tree
 from ncd.read.python_source.structured_inputs import by_name, required_inputs, see_inside
 from ncd.read.python_source.torch_layers import layer_failure, lazy_parts, settle
-from ncd.read.recognise import LAYER_LINES, SOURCES, Reading, is_line, unindented
+from ncd.read.recognise import LAYER_LINES, SOURCES, Reading, is_line, strip_prompts
 from ncd.read.torch_module.comparison import EVALUATION_NOTE
 from ncd.read.torch_module.from_torch import Imported
 
@@ -188,8 +188,8 @@ def line_ops(machine: Interpreter, found: Imported) -> dict[int, str]:
     A line that calls others makes what these make, and one that defines a layer what the layer
     does.
     """
-    nodes = {node.name: node for node in found.exported.program.graph.nodes}
-    parts = dict(found.exported.traced_module.named_modules())
+    nodes = {node.name: node for node in found.exported_module.program.graph.nodes}
+    parts = dict(found.exported_module.traced_module.named_modules())
     ids: dict[int, list[str]] = {}
     for i, name in enumerate(found.nodes):
         if (node := nodes.get(name)) is not None:
@@ -243,7 +243,7 @@ def read_source(text: str, made: Callable[[], object] = bool) -> Reading:
     >>> str(read_source(source).term)
     "Id('b:2 m:3') >> Elementwise('relu')"
     """
-    text = unindented(text)
+    text = strip_prompts(text)
     source, shapes = shape_line(text)
     tree = syntax_tree(source)
     machine, scope = new_machine(), Scope()
@@ -256,8 +256,7 @@ def read_source(text: str, made: Callable[[], object] = bool) -> Reading:
             called = take_shape(tree)
             shapes = shapes or called
             run_lines(machine, tree, scope)
-            line = source.count("\n") + 1
-            given = given_inputs(shapes, line) if shapes else ()
+            given = given_inputs(shapes, source.count("\n") + 1) if shapes else ()
             found, words = _import_source(machine, tree, scope, given, made)
         except SourceException as raised:
             raise as_text_error(raised) from None
@@ -271,7 +270,9 @@ def read_source(text: str, made: Callable[[], object] = bool) -> Reading:
     failure = reading_failure(machine, found.failure, words) if found.failure else None
     places = line_ops(machine, found)
     lines = _up_to(failure, machine.line_shapes, found)
-    return Reading(found.term, kind, note, failure, found.exported.shapes, lines, call, places)
+    return Reading(
+        found.term, kind, note, failure, found.exported_module.shapes, lines, call, places
+    )
 
 
 def new_machine() -> Interpreter:
@@ -373,7 +374,7 @@ def _on_guesses(machine: Interpreter, model: nn.Module) -> tuple[Imported, str]:
         return _import_on_inputs(
             machine, model, *by_name(model, in_format(model, second[0]))
         ), second[1]
-    if machine.boxes and fitted(machine, model, *given):
+    if machine.boxes and fits_boxes(machine, model, *given):
         return _import_on_inputs(machine, model, *given), first[1]
     if found is None:
         raise failure
@@ -406,7 +407,7 @@ def _with_fits(
     found = _import_on_inputs(machine, model, inputs, named)
     if found.failure and machine.boxes:
         failure = machine.failure
-        if fitted(machine, model, inputs, named):
+        if fits_boxes(machine, model, inputs, named):
             return _import_on_inputs(machine, model, inputs, named)
         machine.failure = failure
     return found
@@ -473,8 +474,8 @@ def _in_its_mode(
     finally:
         machine.tracing = False
     if found.failure:
-        nodes = {node.name: node for node in found.exported.program.graph.nodes}
-        at = TextError(found.failure, _line_of(nodes.get(found.failed)), 1)
+        nodes = {node.name: node for node in found.exported_module.program.graph.nodes}
+        at = TextError(found.failure, _line_of(nodes.get(found.failure_text)), 1)
         machine.failure = _stopping_error(machine, model, inputs, named) or at
     return found
 

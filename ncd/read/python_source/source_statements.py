@@ -205,7 +205,7 @@ def _if(machine: Interpreter, node: ast.If, scope: Scope) -> None:
     machine.run(chosen, scope)
 
 
-def _for(machine: Interpreter, node: ast.For, scope: Scope) -> None:
+def _for_loop(machine: Interpreter, node: ast.For, scope: Scope) -> None:
     for item in machine.items(machine.value(node.iter, scope)):
         assign(machine, node.target, item, scope)
         try:
@@ -305,7 +305,7 @@ def _catches(
     return isinstance(raised.error, tuple(one for one in every if isinstance(one, type)))
 
 
-def _with(machine: Interpreter, node: ast.With, scope: Scope) -> None:
+def _with_block(machine: Interpreter, node: ast.With, scope: Scope) -> None:
     for item in node.items:
         value = machine.value(item.context_expr, scope)
         if item.optional_vars is not None:
@@ -353,7 +353,7 @@ STATEMENTS: dict[type[ast.AST], Any] = {
     ast.Subscript: _set_item,
     ast.Return: _return,
     ast.If: _if,
-    ast.For: _for,
+    ast.For: _for_loop,
     ast.While: _while,
     ast.Break: _break,
     ast.Continue: _continue,
@@ -361,7 +361,7 @@ STATEMENTS: dict[type[ast.AST], Any] = {
     ast.Assert: _assert,
     ast.Raise: _raise,
     ast.Try: _try,
-    ast.With: _with,
+    ast.With: _with_block,
     ast.Delete: _delete,
     ast.Global: _global,
     ast.Nonlocal: _nonlocal,

@@ -54,7 +54,7 @@ KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (  # of inputs, by their names;
 )
 LISTS = ("features", "feats", "feature_maps", "xs", "inputs", "x")
 WIDTHS = ("encoder_channels", "in_channels_list", "in_channels", "channels", "feature_channels")
-WHOLE = "="  # before a number that is no array
+NUMBER_MARK = "="  # before a number that is no array
 TRIES = 24  # combinations for one main shape
 NUMBERS = 2**24  # of an input
 KEYS = 16  # of a dictionary of inputs
@@ -102,7 +102,7 @@ def combinations(
     for chosen in islice(product(*ways), TRIES):
         inputs = tuple(_input(way, shape) for way in chosen)
         named = [
-            f"{n} {w.lstrip(WHOLE)}"
+            f"{n} {w.lstrip(NUMBER_MARK)}"
             for n, w in zip(names, chosen, strict=True)
             if w not in ("None", "mask")
         ]
@@ -128,7 +128,7 @@ def _ways(name: str, shape: str, settings: dict[str, Any], first: bool) -> list[
     lead = "x".join(shape.partition("#")[0].split("x")[:2])
     sizes = {"same": shape, "dim": dim, "n": n, "lead": lead, "batch": lead.partition("x")[0]}
     ways = dict.fromkeys(way.format(**sizes) for way in found)
-    return [way for way in ways if way in ("None", "mask") or way[:1] == WHOLE or fits(way)]
+    return [way for way in ways if way in ("None", "mask") or way[:1] == NUMBER_MARK or fits(way)]
 
 
 def _own_width(name: str, settings: dict[str, Any]) -> int:
@@ -164,7 +164,7 @@ def width_of(settings: dict[str, Any]) -> int:
 def _input(way: str, shape: str) -> Tensor | int | None:
     if way == "None":
         return None
-    if way[:1] == WHOLE:
+    if way[:1] == NUMBER_MARK:
         return int(way[1:])
     if way == "mask":
         sizes = [int(n) for n in shape.partition("#")[0].split("x")]

@@ -452,7 +452,7 @@ def alike(value: Any, g: DimensionBuilder, x: Operand, *args: Any, **more: Any) 
     return ImportedConstant(torch.full(g.shape, filled, dtype=g.dtype))
 
 
-def where(g: DimensionBuilder, test: Any, yes: Any, no: Any) -> ImportedValue:
+def choose_by_mask(g: DimensionBuilder, test: Any, yes: Any, no: Any) -> ImportedValue:
     """Adds a choice of numbers by a mask; of two arrays each is 0 where it is not taken."""
     first = scalar_of(yes) if isinstance(yes, ImportedConstant) else yes
     second = scalar_of(no) if isinstance(no, ImportedConstant) else no
@@ -474,7 +474,7 @@ MASK_CALLS: dict[str, Handler] = {
     **dict.fromkeys(("ones_like", "new_ones"), partial(alike, 1)),
     **dict.fromkeys(("full_like", "new_full"), partial(alike, None)),
     "masked_fill": masked_fill,
-    "where": where,
+    "where": choose_by_mask,
 }
 
 

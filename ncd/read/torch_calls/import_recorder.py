@@ -151,7 +151,7 @@ class ImportedConstant:
     rows: tuple[int, int] | None = None
     buffer: str = ""
 
-    def permuted(self, order: Sequence[int]) -> ImportedConstant:
+    def permute(self, order: Sequence[int]) -> ImportedConstant:
         """Returns the same tensor with its dimensions in another order."""
         before = self.order or tuple(range(self.tensor.dim()))
         turned = tuple(before[i] for i in order)
@@ -438,14 +438,14 @@ class ImportRecorder:
         return ImportedValue(tuple(found.dims[i] for i in order), found.slot)
 
 
-MANY = 4096  # numbers of a constant
+MAX_COPIED_NUMBERS = 4096  # numbers of a constant
 DIGITS = 9  # that tell any two numbers of 32 bits apart
 
 
 def _numbers(tensor: Tensor) -> tuple[float, ...]:
     """Returns the numbers of a constant: of many with 32 bits as few digits as tell them apart."""
     numbers = tensor.detach().double().reshape(-1).tolist()
-    if tensor.dtype is not torch.float32 or len(numbers) <= MANY:
+    if tensor.dtype is not torch.float32 or len(numbers) <= MAX_COPIED_NUMBERS:
         return tuple(numbers)
     return tuple(float(f"{x:.{DIGITS}g}") for x in numbers)
 

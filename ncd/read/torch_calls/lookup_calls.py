@@ -53,7 +53,7 @@ def embedding(g: DimensionBuilder, table: Any, places: Operand, *more: Any) -> I
     return g.op(make, [at, rows], (*at.dims, *depth), kind=kind, below=below)
 
 
-def selected(g: DimensionBuilder, x: Operand, at: int, places: Operand) -> ImportedValue:
+def lookup_positions(g: DimensionBuilder, x: Operand, at: int, places: Operand) -> ImportedValue:
     """Adds a lookup by an array of positions along any dimension."""
     table, count = g.value(x), len(g.value(places).dims)
     if not table.dims:
@@ -67,7 +67,7 @@ def selected(g: DimensionBuilder, x: Operand, at: int, places: Operand) -> Impor
 
 def index_select(g: DimensionBuilder, x: Operand, at: int, places: Operand) -> ImportedValue:
     """Adds a lookup along one dimension, which stays; a single position counts as a row of one."""
-    found = selected(g, x, at, places)
+    found = lookup_positions(g, x, at, places)
     if g.value(places).dims:
         return found
     at %= len(found.dims) + 1
@@ -88,7 +88,7 @@ def advanced_index(g: DimensionBuilder, x: Operand, places: Sequence[Any]) -> Op
         chosen = ImportedConstant(_from_start(chosen.tensor, size(g.value(x).dims[at])))
         if (start := _run(chosen.tensor)) is not None:
             return part_of(g, x, at, start, start + len(chosen.tensor))
-    return selected(g, x, at, chosen)
+    return lookup_positions(g, x, at, chosen)
 
 
 def _outer(g: DimensionBuilder, x: Operand, dims: Sequence[int], places: Sequence[Any]) -> Operand:
@@ -110,7 +110,7 @@ def _outer(g: DimensionBuilder, x: Operand, dims: Sequence[int], places: Sequenc
     value = g.value(x)
     for at, one in reversed([*zip(dims, wide, strict=True)]):
         flat = _from_start(one.squeeze(), size(value.dims[at]))
-        value = selected(g, value, at, ImportedConstant(flat))
+        value = lookup_positions(g, value, at, ImportedConstant(flat))
     return view_as(g, value, g.shape)
 
 
@@ -184,7 +184,7 @@ def unfold(g: DimensionBuilder, x: Operand, at: int, length: int, step: int) -> 
     value = g.value(x)
     at %= len(value.dims)
     starts = torch.arange(0, size(value.dims[at]) - length + 1, step)
-    found = selected(g, value, at, ImportedConstant(starts[:, None] + torch.arange(length)))
+    found = lookup_positions(g, value, at, ImportedConstant(starts[:, None] + torch.arange(length)))
     order = (*found.dims[: at + 1], *found.dims[at + 2 :], found.dims[at + 1])
     return ImportedValue(order, found.slot)
 

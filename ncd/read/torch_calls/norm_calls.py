@@ -52,7 +52,7 @@ def layer_norm(
             return in_order(arrays[0], axes(atoms), term)
 
         return g.op(make, [value], value.dims, given)
-    found = standardised(g, value, atoms, eps)
+    found = standardise(g, value, atoms, eps)
     for other, sign in ((weight, "*"), (bias, "+")):
         if other is not None:
             found = broadcast(g, found, other, f"$1 {sign} $2")
@@ -65,7 +65,7 @@ def _whole_groups(g: DimensionBuilder, x: ImportedValue, count: int) -> Imported
     return g.whole_groups(x, x.dims[:at], x.dims[at:])
 
 
-def standardised(g: DimensionBuilder, x: ImportedValue, atoms: Dim, eps: float) -> ImportedValue:
+def standardise(g: DimensionBuilder, x: ImportedValue, atoms: Dim, eps: float) -> ImportedValue:
     """Returns an array minus its mean along some atoms, over its deviation."""
     shifted = broadcast(g, x, reduce_atoms("mean", g, x, atoms), "$1 - $2")
     variance = reduce_atoms("mean", g, map_formula(g, shifted, "$1 ** 2"), atoms)
@@ -95,7 +95,7 @@ def group_norm(
     atoms = all_atoms(parted.dims[2:])
     if not atoms:
         g.reject_call("a norm of one number")
-    found = view_as(g, standardised(g, parted, atoms, eps), shape)
+    found = view_as(g, standardise(g, parted, atoms, eps), shape)
     for other, sign in ((weight, "*"), (bias, "+")):
         if other is not None:
             row = g.value(other)
@@ -197,7 +197,7 @@ def _channel_norm(
     atoms = all_atoms(value.dims[i] for i in places)
     if not atoms:
         g.reject_call("a norm of one number")
-    found = ImportedValue(value.dims, standardised(g, value, atoms, eps).slot)
+    found = ImportedValue(value.dims, standardise(g, value, atoms, eps).slot)
     for other, sign in ((weight, "*"), (bias, "+")):
         if other is not None:
             row = g.value(other)

@@ -22,7 +22,7 @@ from ncd.read.torch_calls.import_recorder import (
     ImportedValue,
     Operand,
 )
-from ncd.read.torch_calls.lookup_calls import selected
+from ncd.read.torch_calls.lookup_calls import lookup_positions
 from ncd.read.torch_calls.product_calls import reduce_dims, top
 from ncd.read.torch_calls.shape_calls import select, view_as
 
@@ -124,7 +124,7 @@ def flip(g: DimensionBuilder, x: Operand, dims: Sequence[int]) -> Operand:
     for at in dims:
         count = size(value.dims[at])
         if count > 1:
-            value = selected(g, value, at, ImportedConstant(torch.arange(count).flip(0)))
+            value = lookup_positions(g, value, at, ImportedConstant(torch.arange(count).flip(0)))
     return value
 
 

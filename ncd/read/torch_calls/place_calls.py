@@ -22,7 +22,7 @@ from ncd.read.torch_calls.import_recorder import (
     ImportedValue,
     Operand,
 )
-from ncd.read.torch_calls.lookup_calls import selected
+from ncd.read.torch_calls.lookup_calls import lookup_positions
 from ncd.read.torch_calls.shape_calls import part_of
 
 
@@ -85,7 +85,7 @@ def pad_by_lookup(g: DimensionBuilder, x: Operand, sides: Sequence[int], mode: s
         if (before, after) != (0, 0):
             row = torch.arange(size(value.dims[at]), dtype=torch.float64)[None, None]
             places = torch.nn.functional.pad(row, (before, after), mode)[0, 0].long()
-            value = selected(g, value, at, ImportedConstant(places))
+            value = lookup_positions(g, value, at, ImportedConstant(places))
     return value
 
 

@@ -80,7 +80,7 @@ def linear(g: DimensionBuilder, x: Operand, weight: Any, bias: Any = None) -> Im
 
 def _reversed_dims(x: Any) -> Operand:
     if isinstance(x, ImportedConstant):
-        return x.permuted(range(x.tensor.dim())[::-1])
+        return x.permute(range(x.tensor.dim())[::-1])
     return ImportedValue(x.dims[::-1], x.slot)
 
 
@@ -92,7 +92,7 @@ def addmm(g: DimensionBuilder, bias: Any, x: Operand, weight: Any, **more: Any) 
         and is_unshared_parameter(g, weight)
         and is_unshared_parameter(g, bias)
     ):
-        return linear(g, x, weight.permuted((1, 0)), bias)
+        return linear(g, x, weight.permute((1, 0)), bias)
     return broadcast(g, matmul(g, x, weight), bias, "$1 + $2")
 
 
@@ -106,7 +106,7 @@ def baddbmm(
 def matmul(g: DimensionBuilder, x: Operand, y: Any) -> ImportedValue:
     """Multiplies matrices; leading dimensions are broadcast."""
     if isinstance(y, ImportedConstant) and is_unshared_parameter(g, y) and y.tensor.dim() == 2:
-        return linear(g, x, y.permuted((1, 0)))
+        return linear(g, x, y.permute((1, 0)))
     one, two = g.value(x), g.value(y)
     vector = (len(one.dims) == 1, len(two.dims) == 1)
     if vector[0]:

@@ -111,7 +111,7 @@ def _merge_cut_dims(g: DimensionBuilder, x: ImportedValue, shape: Sequence[int])
 
 def permute(g: DimensionBuilder, x: Operand, order: Sequence[int]) -> Operand:
     if isinstance(x, ImportedConstant):
-        return x.permuted([i % x.tensor.dim() for i in order])
+        return x.permute([i % x.tensor.dim() for i in order])
     return ImportedValue(tuple(x.dims[i] for i in order), x.slot)
 
 

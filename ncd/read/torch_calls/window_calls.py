@@ -35,7 +35,7 @@ from ncd.read.torch_calls.import_recorder import (
     in_order,
     parameter_name,
 )
-from ncd.read.torch_calls.lookup_calls import selected
+from ncd.read.torch_calls.lookup_calls import lookup_positions
 from ncd.read.torch_calls.product_calls import einsum, einsum_of, is_unshared_parameter, reduce_dims
 from ncd.read.torch_calls.shape_calls import view_as
 
@@ -464,7 +464,7 @@ def most_of(
     places = [
         [min(s + j, e - 1) for j in range(longest)] for s, e in zip(starts, ends, strict=True)
     ]
-    found = selected(g, x, at, ImportedConstant(torch.tensor(places)))
+    found = lookup_positions(g, x, at, ImportedConstant(torch.tensor(places)))
     return reduce_dims("amax", g, found, at + 1)
 
 
@@ -491,7 +491,7 @@ def pooled_most(
         windows = [[o * s - p + j * d for j in range(k)] for o in range(count)]
         inside = [[at for at in window if 0 <= at < have] for window in windows]
         places = [[*window, *[window[0]] * (k - len(window))] for window in inside]
-        found = selected(g, value, first + i, ImportedConstant(torch.tensor(places)))
+        found = lookup_positions(g, value, first + i, ImportedConstant(torch.tensor(places)))
         value = reduce_dims("amax", g, found, first + i + 1)
     return value
 
@@ -538,7 +538,7 @@ def nearest_resize(
         else:
             row = torch.arange(have, dtype=torch.float64)[None, None]
             places = resize(row, [k], scale)[0, 0].long()
-            value = selected(g, value, at, ImportedConstant(places))
+            value = lookup_positions(g, value, at, ImportedConstant(places))
     return value
 
 

@@ -117,7 +117,7 @@ EVALUATION_NOTE = (
 )
 
 
-def _widened(dtype: torch.dtype) -> torch.dtype:
+def _comparison_dtype(dtype: torch.dtype) -> torch.dtype:
     return torch.float64 if dtype == torch.float32 else dtype
 
 
@@ -352,5 +352,5 @@ class _EvaluationRun(fx.Interpreter):
             args = tuple(MODES.get(n, x) for n, x in zip(names, args, strict=False)) or args
             kwargs = {n: MODES.get(n, x) for n, x in kwargs.items()}
         if self.wide:  # also what is cast on the way
-            args, kwargs = tree_map_only(torch.dtype, _widened, (args, kwargs))
+            args, kwargs = tree_map_only(torch.dtype, _comparison_dtype, (args, kwargs))
         return super().call_function(target, args, kwargs)

@@ -101,8 +101,8 @@ def _check_axes(axes: Any) -> None:
 
 TRIES = 80  # passes, in each of which more calls become boxes
 RANDOM_NUMBERS_NOTE = "It keeps random numbers that torch draws anew in each run."
-NARROWED = "It casts numbers to {}, with fewer digits; the term keeps all digits."
-UNLIMITED = Limits(bytes=2**62, flops=2**62)  # the module is the caller's own
+PRECISION_NOTE = "It casts numbers to {}, with fewer digits; the term keeps all digits."
+NO_LIMITS = Limits(bytes=2**62, flops=2**62)  # the module is the caller's own
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class Box:
     Args:
         function: The function of torch, such as ``roll``.
         node: Its name in torch's graph.
-        why: The reason.
+        reason: The reason.
 
     Source: ``torch.export``, whose graphs call these functions.
 
@@ -126,7 +126,7 @@ class Box:
 
     function: str
     node: str
-    why: str
+    reason: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,14 +139,14 @@ class Imported:
         failure: The error with which the module itself stopped; empty if it runs. The term goes
             up to the call that failed, and gives what that call was given; it is whole where the
             error depends on the numbers, as only a run tells.
-        exported: The module's graph, and its inputs.
+        exported_module: The module's graph, and its inputs.
         weights: The module's tensors in the order of the term's parameters.
         notes: Where the term is not the module, in sentences: outputs of another shape or kind, or
             that are not close, as both were run once; parameters that it lacks; norms that use
             the statistics that they keep; casts to a format with fewer digits.
         nodes: The node of torch's graph for which each op of the term was made, in their order;
             empty for wires.
-        failed: The node at which a run stops; empty if it runs, or has no graph up to there.
+        failure_text: The node at which a run stops; empty if it runs, or has no graph up to there.
 
     Source: ``torch.export``, whose graph is read.
 
@@ -158,17 +158,17 @@ class Imported:
     term: Term
     boxes: tuple[Box, ...]
     failure: str
-    exported: ExportedModule
+    exported_module: ExportedModule
     weights: tuple[ImportedConstant, ...]
     notes: tuple[str, ...] = ()
     nodes: tuple[str, ...] = ()
-    failed: str = ""
+    failure_text: str = ""
 
     def module(self) -> CircuitModule:
         """Returns the compiled term with the weights of the module, in its mode."""
-        made = compiled(self.term, limits=UNLIMITED)
+        made = compiled(self.term, limits=NO_LIMITS)
         copy_weights(made, self.weights)
-        return made.train(self.exported.module.training)
+        return made.train(self.exported_module.module.training)
 
     def state_dict(self, module: CircuitModule | None = None) -> dict[str, Tensor]:
         """Returns the weights of a compiled module under the names of the torch module.
@@ -177,7 +177,7 @@ class Imported:
             module: A module of the term, such as one that has been trained; by default one with the
                 weights that were imported.
         """
-        return state_dict(module or self.module(), self.weights, self.exported.module)
+        return state_dict(module or self.module(), self.weights, self.exported_module.module)
 
     @property
     def difference(self) -> float:
@@ -189,12 +189,12 @@ class Imported:
         torch itself stops on these inputs.
         """
         mine = self.module().eval()
-        given = given_inputs(self.term, self.exported.inputs)
+        given = given_inputs(self.term, self.exported_module.inputs)
         try:
             with torch.no_grad(), refusals():
-                theirs = self.exported.run()
+                theirs = self.exported_module.run()
         except TorchRefuses as error:
-            where = type(self.exported.module).__name__
+            where = type(self.exported_module.module).__name__
             raise ImportFailed(f"torch itself refuses this: {error}", where=where) from None
         with torch.no_grad():
             ours = mine(*given)
@@ -259,7 +259,7 @@ def from_torch(
             term, weights, made, [*builder.boxes, *builder.random_calls]
         )
         notes += (RANDOM_NUMBERS_NOTE,) if builder.random_calls else ()
-        notes += tuple(NARROWED.format(name) for name in dict.fromkeys(builder.narrowed))
+        notes += tuple(PRECISION_NOTE.format(name) for name in dict.fromkeys(builder.narrowed))
         return Imported(term, tuple(boxes), failure, made, weights, notes, nodes, at)
     raise ImportFailed("too many of its calls have no op", cure="a smaller module")
 

@@ -223,7 +223,7 @@ DEEP = 4  # decompositions inside others
 Table = Mapping[Any, Callable[..., Any]]
 
 
-def decomposed(node: fx.Node) -> fx.GraphModule | None:
+def decompose_call(node: fx.Node) -> fx.GraphModule | None:
     """Returns a call of torch's graph as a graph of smaller calls; None where torch knows none.
 
     Its placeholders are the tensors among the arguments, in their order. Only shapes are computed.
@@ -234,11 +234,11 @@ def decomposed(node: fx.Node) -> fx.GraphModule | None:
     ...     def forward(self, x):
     ...         return torch.nn.functional.glu(x)
     >>> graph = torch.export.export(Gated(), (torch.ones(2, 6),)).graph
-    >>> smaller = decomposed(list(graph.nodes)[1])
+    >>> smaller = decompose_call(list(graph.nodes)[1])
     >>> [str(one.target) for one in smaller.graph.nodes if "aten" in str(one.target)]
     ['aten.tensor_split.sections', 'aten.sigmoid.default', 'aten.mul.Tensor']
     """
-    target: Any = _functional(node.target)
+    target: Any = _without_in_place(node.target)
     flat, spec = tree_flatten(tree_map_only(fx.Node, _shape, (node.args, dict(node.kwargs))))
     places = [i for i, x in enumerate(flat) if isinstance(x, Tensor)]
     if not places or any(isinstance(x, fx.Node) for x in flat):
@@ -285,7 +285,7 @@ def _shape(node: fx.Node) -> Any:
     return node.meta.get("val", node)
 
 
-def _functional(target: Any) -> Any:
+def _without_in_place(target: Any) -> Any:
     """Returns the function that gives what another one writes in place."""
     name = target._schema.name.split("::")[-1]
     plain = getattr(torch.ops.aten, name.removesuffix("_"), None)
@@ -407,7 +407,7 @@ class CallReader:
             with torch.no_grad():
                 found = node.target(*map(real, args), **{k: real(v) for k, v in named.items()})  # type: ignore[operator]
         except (IndexError, RuntimeError, TypeError, ValueError) as error:
-            raise self._failed(node, f"torch itself refuses this: {fact(error)}", "") from None
+            raise self._call_error(node, f"torch itself refuses this: {fact(error)}", "") from None
         if isinstance(found, tuple | list):
             return [ImportedConstant(x) if isinstance(x, Tensor) else x for x in found]
         return ImportedConstant(found) if isinstance(found, Tensor) else found
@@ -442,7 +442,7 @@ class CallReader:
         try:
             return add_torch_call(g, target, args, named, val)
         except CannotImport as error:
-            raise self._failed(node, f"{target} cannot be imported: {error}") from None
+            raise self._call_error(node, f"{target} cannot be imported: {error}") from None
 
     def _of_pairs(self, node: fx.Node, name: str, args: list[Any]) -> Any:
         """Returns complex numbers as pairs of real ones; raises ImportFailed for all others."""
@@ -452,9 +452,9 @@ class CallReader:
                 raise CannotImport(COMPLEX)
             return handler(self.builder, *args)
         except CannotImport as error:
-            raise self._failed(node, f"{name} is of {error}", PAIRS) from None
+            raise self._call_error(node, f"{name} is of {error}", PAIRS) from None
 
-    def _failed(self, node: fx.Node, fact: str, cure: str = "another way") -> ImportFailed:
+    def _call_error(self, node: fx.Node, fact: str, cure: str = "another way") -> ImportFailed:
         """Returns the error of a call that cannot even be a box."""
         first = self.outer[0] if self.outer else node
         error = ImportFailed(fact, where=self._module_name(first), cure=cure)
@@ -493,7 +493,7 @@ class CallReader:
 
         Returns None where torch has none, or one of them has no op either.
         """
-        parts = decomposed(node) if len(self.outer) < DEEP else None
+        parts = decompose_call(node) if len(self.outer) < DEEP else None
         arrays = [
             x
             for x in tree_leaves((args, named))

@@ -275,7 +275,7 @@ class _NodeReader(CallReader):
             if isinstance(each, fx.Node) and not spec.target:  # else of an input that is changed
                 found = self.env[each]
                 if isinstance(found, ComplexPair):
-                    raise self._failed(each, f"the output {each.name} is of {COMPLEX}", PAIRS)
+                    raise self._call_error(each, f"the output {each.name} is of {COMPLEX}", PAIRS)
                 if isinstance(found, ImportedValue | ImportedConstant):
                     self.found.outputs.append(self._output(each.name, found))
 

@@ -160,7 +160,7 @@ class ExportedModule:
     module: nn.Module
     traced_module: nn.Module
     args: tuple[Any, ...]
-    named: Mapping[str, Any]
+    named_parts: Mapping[str, Any]
 
     @property
     def prefix(self) -> str:
@@ -185,7 +185,7 @@ class ExportedModule:
         self.module.eval()
         try:
             buffers = {name: x.clone() for name, x in self.traced_module.named_buffers()}
-            args, named = tree_map_only(Tensor, Tensor.clone, (self.args, dict(self.named)))
+            args, named = tree_map_only(Tensor, Tensor.clone, (self.args, dict(self.named_parts)))
             found = functional_call(self.traced_module, buffers, args, named)
         finally:
             for each, mode in modes.items():

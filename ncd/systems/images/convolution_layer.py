@@ -11,9 +11,9 @@ from ncd.ops import Conv
 from ncd.systems.catalogue_entry import Entry, Knob, Preset
 
 # What a page's filters can be: written by hand, learned, or random.
-WRITTEN = ("upright edges", "level edges", "outline", "blur", "sharpen")
+FILTER_NAMES = ("upright edges", "level edges", "outline", "blur", "sharpen")
 LEARNED, RANDOM = "learned by LeNet", "random"
-FILTERS = (*WRITTEN, LEARNED, RANDOM)
+FILTERS = (*FILTER_NAMES, LEARNED, RANDOM)
 
 
 def convolution(

@@ -108,7 +108,7 @@ def _stack(stack: Stack) -> Term:
     return term
 
 
-SMALL = "as small pictures have"
+SMALL_PICTURE_REASON = "as small pictures have"
 
 RECEPTIVE_FIELD = Entry(
     name="receptive-field",
@@ -120,7 +120,7 @@ RECEPTIVE_FIELD = Entry(
         Knob("s", 1, 3, 1, help="stride", reason="of every layer", most=8),
         Knob("d", 1, 4, 1, help="dilation", reason="of the first layer", most=16),
         switch("double", 0, "dilations that double", "1, 2, 4 and so on, from layer to layer"),
-        Knob("x", 16, 64, 32, help="height and width", reason=SMALL, least=1),
+        Knob("x", 16, 64, 32, help="height and width", reason=SMALL_PICTURE_REASON, least=1),
         Knob("f", 1, 16, 8, help="channels of a layer", reason="the field does not depend on it"),
     ),
     system=receptive_field,

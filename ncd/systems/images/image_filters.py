@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from ncd.systems.images.convolution_layer import WRITTEN
+from ncd.systems.images.convolution_layer import FILTER_NAMES
 
 
 def _rise(k: int, n: int, along: int) -> Tensor:
@@ -24,8 +24,8 @@ def _middle(k: int, n: int, value: float) -> Tensor:
     return found
 
 
-# In the order of ``WRITTEN``; each takes the length of the window and the number of its dimensions.
-MADE: Sequence[Callable[[int, int], Tensor]] = (
+# In the order of ``FILTER_NAMES``; each takes a window's length and how many dimensions it has.
+FILTER_FORMULAS: Sequence[Callable[[int, int], Tensor]] = (
     lambda k, n: _rise(k, n, -1),
     lambda k, n: _rise(k, n, 0),
     lambda k, n: _middle(k, n, k**n) - 1,
@@ -43,7 +43,9 @@ def filter_weights(first: int, maps: int, channels: int, k: int, n: int) -> Tens
     >>> filter_weights(0, 2, 1, 3, 2).int().tolist()
     [[[[-1, 0, 1], [-1, 0, 1], [-1, 0, 1]]], [[[-1, -1, -1], [0, 0, 0], [1, 1, 1]]]]
     """
-    every = torch.stack([MADE[(first + i) % len(MADE)](k, n) for i in range(maps)])
+    every = torch.stack(
+        [FILTER_FORMULAS[(first + i) % len(FILTER_FORMULAS)](k, n) for i in range(maps)]
+    )
     return _on_channels(every, channels)
 
 
@@ -54,7 +56,7 @@ def _tent(k: int, n: int) -> Tensor:
 
 
 # In the order of ``STAMPS`` of a transposed convolution.
-STAMPED: Sequence[Callable[[int, int], Tensor]] = (
+STAMP_FORMULAS: Sequence[Callable[[int, int], Tensor]] = (
     lambda k, n: torch.ones([k] * n),
     _tent,
     lambda k, n: _middle(k, n, 1),
@@ -69,12 +71,12 @@ def stamp_weights(first: int, maps: int, channels: int, k: int, s: int, n: int) 
     >>> stamp_weights(0, 2, 1, 3, 2, 1).tolist()
     [[[0.666..., 0.666..., 0.666...], [0.5, 1.0, 0.5]]]
     """
-    every = [STAMPED[(first + i) % len(STAMPED)](k, n) for i in range(maps)]
+    every = [STAMP_FORMULAS[(first + i) % len(STAMP_FORMULAS)](k, n) for i in range(maps)]
     scaled = torch.stack([s**n * stamp / stamp.sum() for stamp in every])
     return _on_channels(scaled, channels).transpose(0, 1)
 
 
-def written_names(first: int, maps: int, names: Sequence[str] = WRITTEN) -> list[str]:
+def written_names(first: int, maps: int, names: Sequence[str] = FILTER_NAMES) -> list[str]:
     """Returns the names of the written filters of so many maps, each once.
 
     >>> written_names(3, 3), written_names(1, 9, ("box", "tent"))

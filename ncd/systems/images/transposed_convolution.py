@@ -35,11 +35,11 @@ def transposed_convolution(
     >>> transposed_convolution(n=1, x=5, k=4, s=3, p=0, o=2, d=2).cod.spec
     'f:2 y:21'
     """
-    return Axes(x=x if n == 1 else space(*[x] * n), c=c, f=f)(_transposed(k, s, p, o, d))
+    return Axes(x=x if n == 1 else space(*[x] * n), c=c, f=f)(_transposed_term(k, s, p, o, d))
 
 
 @lru_cache
-def _transposed(k: int, s: int, p: int, o: int, d: int) -> Term:
+def _transposed_term(k: int, s: int, p: int, o: int, d: int) -> Term:
     return ConvTranspose("c x -> f y", "up", k, s, p, output_padding=o, dilation=d)
 
 

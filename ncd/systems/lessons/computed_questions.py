@@ -47,10 +47,10 @@ from ncd.systems.lessons.dependence import (
     NEAR,
     NONE,
     SAME,
-    SOME,
+    SOME_PLACES,
     TOLERANCE,
     DependenceProbe,
-    expected,
+    expected_relation,
     relation,
 )
 from ncd.words import list_words, plain_text
@@ -94,7 +94,7 @@ QUANTITIES = {
     "cache": "bytes that its cache keeps of a position",
 }
 PER_OP = ("parameters", "flops", "bytes")
-MORE = {
+COMPARED_WORDS = {
     "parameters": "has more parameters",
     "flops": "takes more floating-point operations",
     "bytes": "takes more bytes",
@@ -133,7 +133,7 @@ class _Subject:
     settings: Mapping[str, int]
     circuit: Circuit
 
-    def at(self, changed: Mapping[str, int]) -> _Subject:
+    def with_sizes(self, changed: Mapping[str, int]) -> _Subject:
         """Returns the system with some settings changed."""
         return _subject(self.entry, {**self.settings, **changed})
 
@@ -225,7 +225,9 @@ def _numbers(circuit: Circuit, id: str) -> Question:
     faults |= {sum(sizes): "That is the sum of the sizes; places are counted by their product."}
     others = {other.numel: other for other in _like(array, cell)}
     largest, *rest = sorted(others, reverse=True)
-    faults = {n: f"An array {_named(other)} has so many." for n, other in others.items()} | faults
+    faults = {
+        n: f"An array {_named_parts(other)} has so many." for n, other in others.items()
+    } | faults
     wrong = [largest, sum(sizes), *(array.numel // n for n in sizes), *rest]
     return _make_question(
         f"How many numbers are in {name}?",
@@ -242,7 +244,7 @@ def _count(said: Answer) -> int:
     return int(str(said).replace(",", ""))
 
 
-def _named(array: Array) -> str:
+def _named_parts(array: Array) -> str:
     return " ".join(f"{axis.display_name} {axis.size_text}" for axis in array)
 
 
@@ -351,7 +353,7 @@ def _largest_op(asked: _Subject, about: str) -> Question:
     where = _places([n for n in counts[first] if n])
     share = f"{first} has {most:,} of {whole:,}, {most / whole:.0%}{where}"
     why = f"{share}; {others[0][0]} {others[0][1]:,}."
-    text = f"Which operation has the most {QUANTITIES[what]}{_at(asked, preset)}?"
+    text = f"Which operation has the most {QUANTITIES[what]}{_at_sizes(asked, preset)}?"
     return _make_question(
         text,
         first,
@@ -364,7 +366,7 @@ def _largest_op(asked: _Subject, about: str) -> Question:
     )
 
 
-def _at(asked: _Subject, preset: str) -> str:
+def _at_sizes(asked: _Subject, preset: str) -> str:
     """Returns the sizes of a preset, as the end of a question about a model or a part of one."""
     return f" at the sizes of {_preset_title(asked, preset)}" if preset else ""
 
@@ -384,7 +386,7 @@ def _places(counts: list[int]) -> str:
 def _size_change(asked: _Subject, what: str, change: str) -> Question:
     """Asks what a change of sizes does to a cost."""
     settings, new = asked.settings, _sizes(asked, change)
-    before, after = asked.amount(what), asked.at(new).amount(what)
+    before, after = asked.amount(what), asked.with_sizes(new).amount(what)
     if not before:
         raise _NoQuestion
     factor = Fraction(*(next((n, settings[name]) for name, n in new.items())))
@@ -458,7 +460,7 @@ def _order(asked: _Subject, about: str) -> Question:
     same = "both just as many"
     right = same if n == m else first if n > m else second
     why = f"{first}: {n:,}; {second}: {m:,}."
-    text = f"Which {MORE[what]}{_at(asked, preset)}: {first} or {second}?"
+    text = f"Which {COMPARED_WORDS[what]}{_at_sizes(asked, preset)}: {first} or {second}?"
     return _make_question(
         text,
         right,
@@ -521,9 +523,9 @@ def _estimate(asked: _Subject, about: str) -> Question:
     ratios = [Fraction(10) ** (n - lowest) for n in range(ANSWER_COUNT)]
     sizes = {rounded_count(number * ratio): ratio for ratio in ratios}
     return _make_question(
-        f"About how many {QUANTITIES[what]} are there{_at(asked, preset)}?"
+        f"About how many {QUANTITIES[what]} are there{_at_sizes(asked, preset)}?"
         if what != "cache"
-        else f"About how many bytes of a position does a cache keep{_at(asked, preset)}?",
+        else f"About how many bytes of a position does a cache keep{_at_sizes(asked, preset)}?",
         rounded_count(number),
         [words for words, ratio in sizes.items() if ratio != 1],
         f"There are {number:,}.",
@@ -578,9 +580,9 @@ def _mixing(asked: _Subject, about: str) -> Question:
     )
     usual = (SAME, ALL, LATER) if right in (SAME, ALL, LATER) else (SAME, ALL)
     if from_axis.numel != to_axis.numel:
-        usual = (ALL, SOME)
+        usual = (ALL, SOME_PLACES)
     wrong = [words for words in (*usual, NONE) if words != right]
-    order = (NONE, SAME, NEAR, SOME, EARLIER, LATER, ALL)
+    order = (NONE, SAME, NEAR, SOME_PLACES, EARLIER, LATER, ALL)
     return _make_question(
         text,
         right,
@@ -645,9 +647,11 @@ def _listed_places(row: Sequence[bool], name: str) -> str:
 def _reach_fault(reached: Mapping[int, Sequence[bool]], said: str, own: str, name: str) -> str:
     """Returns a place where a wrong answer fails."""
     for place, row in reached.items():
-        if said in (SOME, NEAR):
+        if said in (SOME_PLACES, NEAR):
             continue
-        for q, (there, wanted) in enumerate(zip(row, expected(said, place, len(row)), strict=True)):
+        for q, (there, wanted) in enumerate(
+            zip(row, expected_relation(said, place, len(row)), strict=True)
+        ):
             if there != wanted:
                 verb = "reaches" if there else "does not reach"
                 where = f"place {q + 1}" if own == name else f"place {q + 1} of {name}"
@@ -655,7 +659,7 @@ def _reach_fault(reached: Mapping[int, Sequence[bool]], said: str, own: str, nam
     return "It reaches every place." if all(map(all, reached.values())) else "It reaches no other."
 
 
-BEFORE = "on all that it did before"
+SAME_DEPENDENCE = "on all that it did before"
 NOTHING = "on nothing: it is the same for every input"
 ALONE = "each place on its own place of the input only"
 
@@ -669,12 +673,12 @@ def _cut(asked: _Subject, id: str) -> Question:
     before, after = (_dependence(circuit, probe) for probe in (whole, rest))
     right = _remains(circuit, before, after)
     every = [_input_words(circuit, {own}) for own in before.inputs if len(before.inputs) > 1]
-    alone = [ALONE] if before.reached and before.words != SAME else []
-    order = [NOTHING, *alone, *every, right, BEFORE]
+    alone = [ALONE] if before.reached_places and before.words != SAME else []
+    order = [NOTHING, *alone, *every, right, SAME_DEPENDENCE]
     return _make_question(
         f"{_sentence(title)} gives zeros. What does the result still depend on?",
         right,
-        [answer for answer in (BEFORE, NOTHING, *alone, *every) if answer != right],
+        [answer for answer in (SAME_DEPENDENCE, NOTHING, *alone, *every) if answer != right],
         _cut_words(circuit, before, after),
         lambda said: str(order.index(str(said))),
         id if circuit.producers.get(id) or id not in circuit.values else "",
@@ -687,7 +691,7 @@ class _Dependence:
     """The inputs on which a result depends, and the places that one of the first reaches."""
 
     inputs: frozenset[str]
-    reached: Mapping[int, Sequence[bool]]
+    reached_places: Mapping[int, Sequence[bool]]
     words: str = ""
 
 
@@ -723,8 +727,8 @@ def _remains(circuit: Circuit, before: _Dependence, after: _Dependence) -> str:
         return NOTHING
     if after.inputs != before.inputs:
         return _input_words(circuit, after.inputs)
-    if after.reached == before.reached:
-        return BEFORE
+    if after.reached_places == before.reached_places:
+        return SAME_DEPENDENCE
     if after.words == SAME:
         return ALONE
     raise _NoQuestion  # fewer places, which no answer says
@@ -743,8 +747,8 @@ def _cut_words(circuit: Circuit, before: _Dependence, after: _Dependence) -> str
         gone = [v.id for v in circuit.inputs if v.id in before.inputs - after.inputs]
         names = list_words(_array_words(circuit, id) for id in gone)
         return f"The result is the same for another {names.removeprefix('the ')}."
-    if after.reached:
-        return f"{_reach_words(after.reached, 'the result')}"
+    if after.reached_places:
+        return f"{_reach_words(after.reached_places, 'the result')}"
     return "Another input still gives another result."
 
 
@@ -754,7 +758,7 @@ def _cut_fault(circuit: Circuit, said: str, before: _Dependence, after: _Depende
         return "Nothing of the input arrives any more."
     if said == NOTHING:
         return "Another input still gives another result, by a way around."
-    if said == BEFORE:
+    if said == SAME_DEPENDENCE:
         return "It was on the way of something: less arrives now than before."
     if said == ALONE and after.inputs == before.inputs:
         return "Places still reach each other."
@@ -774,7 +778,7 @@ def _changed_numbers(asked: _Subject, about: str) -> Question:
     new = _settings(asked.settings, change)
     if all(asked.settings[name] == n for name, n in new.items()):
         raise _NoQuestion
-    then = asked.at(new)
+    then = asked.with_sizes(new)
     ends = [last] * 2 if is_id else [own.circuit.outputs[0].id for own in (asked, then)]
     changed, count = _difference((asked, then), ends)
     none, some, every = "none", "some", "all"

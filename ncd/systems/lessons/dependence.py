@@ -98,7 +98,7 @@ class DependenceProbe:
     def depends(self, target: str, source: str) -> bool:
         """Returns whether an array changes when all of an input does."""
         return any(
-            bool(_differs(self._after({source: self._fresh(source, draw)}, target)).any())
+            bool(_differs(self._outputs_after({source: self._fresh(source, draw)}, target)).any())
             for draw in range(DRAWS)
         )
 
@@ -119,12 +119,12 @@ class DependenceProbe:
             changed = torch.zeros(_axis(end, target[1]).numel, dtype=torch.bool)
             for draw in range(DRAWS):
                 new = torch.where(here, self._fresh(id, draw), self.base[id])
-                both = self._after({id: new}, target[0])
+                both = self._outputs_after({id: new}, target[0])
                 changed |= _by_place(_differs(both), end, target[1]).any(0)
             found[place] = changed.tolist()
         return found
 
-    def _after(self, changed: Mapping[str, Tensor], target: str) -> tuple[Tensor, Tensor]:
+    def _outputs_after(self, changed: Mapping[str, Tensor], target: str) -> tuple[Tensor, Tensor]:
         return self.base[target], self.run(changed)[target]
 
     def _array(self, id: str) -> Array:
@@ -178,7 +178,7 @@ def _one_place(array: Array, axis: str, place: int) -> Tensor:
 ALL, NONE = "all of them", "none of them"
 SAME, NEAR = "the same place only", "the same place and some near it"
 LATER, EARLIER = "the same place and all later ones", "the same place and all earlier ones"
-SOME = "some of them"
+SOME_PLACES = "some of them"
 
 
 def relation(reached: Mapping[int, Sequence[bool]], shape: Sequence[int]) -> str:
@@ -195,14 +195,16 @@ def relation(reached: Mapping[int, Sequence[bool]], shape: Sequence[int]) -> str
     if not any(map(any, rows)):
         return NONE
     if any(len(row) != prod(shape) for row in rows):
-        return SOME
+        return SOME_PLACES
     for words in (SAME, LATER, EARLIER):
-        if all(list(row) == expected(words, p, len(row)) for p, row in reached.items()):
+        if all(list(row) == expected_relation(words, p, len(row)) for p, row in reached.items()):
             return words
-    return NEAR if all(row[p] and _is_box(row, shape) for p, row in reached.items()) else SOME
+    return (
+        NEAR if all(row[p] and _is_box(row, shape) for p, row in reached.items()) else SOME_PLACES
+    )
 
 
-def expected(words: str, place: int, count: int) -> list[bool]:
+def expected_relation(words: str, place: int, count: int) -> list[bool]:
     """Returns which places change, if these words are right."""
     tests = {
         ALL: lambda q: True,

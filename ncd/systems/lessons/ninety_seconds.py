@@ -28,8 +28,8 @@ QUERY = WORDS.index("is")  # the word that is followed
 FEATURES, HEADS = 16, 4  # of the trained attention
 CLEAR_HEAD = 3  # looks from a verb to its subject; it comes first
 Sizes = Mapping[str, int]
-BARRED = {"y": "ȳ", "x": "x̄"}  # axes whose places have an order, as they are drawn
-FULL: Sizes = {"y": len(WORDS), "x": len(WORDS), "k": FEATURES, "h": HEADS}
+AXIS_SIGNS = {"y": "ȳ", "x": "x̄"}  # axes whose places have an order, as they are drawn
+FULL_SIZES: Sizes = {"y": len(WORDS), "x": len(WORDS), "k": FEATURES, "h": HEADS}
 
 # --- The trained numbers, and the run of a step on them
 
@@ -44,7 +44,7 @@ def trained_arrays() -> tuple[Tensor, Tensor, Tensor]:
     [(5, 16, 4), (5, 16, 4), (5, 16, 4)]
     """
     entry = CATALOGUE["multi-head-attention"]
-    term = entry.build(**entry.settings(FULL))
+    term = entry.build(**entry.settings(FULL_SIZES))
     module = read_weights(compile(term), proofreading(HEADS, 0).weights)
     inputs = InputSpec({"y": WORDS, "x": WORDS}, trained=True).tensors(term, 0, "cpu")
     values = trace(module, *inputs).values
@@ -68,7 +68,7 @@ class StepRun:
         return tuple(self.values[value.id] for value in elaborate(self.term).outputs)
 
     @property
-    def first(self) -> Tensor:
+    def first_output(self) -> Tensor:
         """The first array that leaves the term."""
         return self.outputs[0]
 
@@ -133,7 +133,7 @@ class Step:
 
     def sizes(self, size: int) -> Sizes:
         """Returns all sizes where the one to drag is ``size``."""
-        return {**FULL, self.size: size}
+        return {**FULL_SIZES, self.size: size}
 
     def run(self, size: int | None = None) -> StepRun:
         """Returns the run at a size, or at that with which the step opens."""
@@ -147,10 +147,10 @@ def _guess(question: str, feedback: Mapping[str, str], right: object) -> StepGue
     return StepGuess(question, answers, tuple(feedback.values()), answers.index(str(right)))
 
 
-def signed(number: float) -> str:
+def signed_number(number: float) -> str:
     """Returns a number with a sign that is as wide as a plus.
 
-    >>> signed(-0.514), signed(2)
+    >>> signed_number(-0.514), signed_number(2)
     ('−0.51', '+2.00')
     """
     return f"{number:+.2f}".replace("-", "−")
@@ -173,23 +173,23 @@ def _number(sizes: Sizes) -> Term:
 
 
 def _number_words(found: StepRun) -> str:
-    number, place = found.first.item(), found.sizes["place"]
+    number, place = found.first_output.item(), found.sizes["place"]
     side = "above 0: orange" if number > 0 else "below 0: blue"
     return (
         f"A network knows the word “{WORDS[QUERY]}” as {FEATURES} numbers. "
-        f"Number {place} is {signed(number)}, {side}. Zero has no colour."
+        f"Number {place} is {signed_number(number)}, {side}. Zero has no colour."
     )
 
 
 def _strongest_blue() -> StepGuess:
-    numbers = sorted((NUMBER.run(place).first.item() for place in NUMBER.range), key=abs)
+    numbers = sorted((NUMBER.run(place).first_output.item() for place in NUMBER.range), key=abs)
     least, most, near = min(numbers), max(numbers), numbers[0]
     feedback = {
-        signed(near): f"{signed(near)} is next to 0: its cell has hardly a colour.",
-        signed(most): f"{signed(most)} is above 0: its cell is orange.",
-        signed(least): f"Right: {signed(least)} is the farthest below 0.",
+        signed_number(near): f"{signed_number(near)} is next to 0: its cell has hardly a colour.",
+        signed_number(most): f"{signed_number(most)} is above 0: its cell is orange.",
+        signed_number(least): f"Right: {signed_number(least)} is the farthest below 0.",
     }
-    return _guess("Which of these numbers has the strongest blue?", feedback, signed(least))
+    return _guess("Which of these numbers has the strongest blue?", feedback, signed_number(least))
 
 
 NUMBER = Step(
@@ -212,14 +212,14 @@ def _wire(sizes: Sizes) -> Term:
 
 
 def _wire_words(found: StepRun) -> str:
-    count = plural(len(found.first), "number")
+    count = plural(len(found.first_output), "number")
     return f"“{WORDS[QUERY]}” is now {count}. They travel on one line, the wire *k*. Drag its size."
 
 
 def _wire_count() -> StepGuess:
     most = WIRE.range[-1]
     found = WIRE.run(most)
-    wires, numbers = len(found.term.dom[0]), found.first.numel()
+    wires, numbers = len(found.term.dom[0]), found.first_output.numel()
     feedback = {
         "1": "Right: a wire is a whole axis. Its size is a number beside its name.",
         "2": f"More numbers bring no second line: {wires} carries all {numbers}.",
@@ -248,7 +248,7 @@ def _array(sizes: Sizes) -> Term:
 
 
 def _array_words(found: StepRun) -> str:
-    rows, columns = found.first.shape
+    rows, columns = found.first_output.shape
     return (
         f"{plural(rows, 'word')} along *ȳ*, {columns} numbers along *k*: a table. "
         "The bar on *ȳ* says that its places have an order."
@@ -257,8 +257,8 @@ def _array_words(found: StepRun) -> str:
 
 def _number_count() -> StepGuess:
     found = ARRAY.run()
-    rows, columns = found.first.shape
-    right = found.first.numel()
+    rows, columns = found.first_output.shape
+    right = found.first_output.numel()
     feedback = {
         str(rows + columns): f"{rows} + {columns} counts the edges of the table, not its cells.",
         str(right): f"Right: {rows} × {columns} = {right}. Sizes of wires in one array multiply.",
@@ -290,7 +290,7 @@ def _scores(sizes: Sizes, heads: str = "") -> Term:
 
 
 def _score_words(found: StepRun) -> str:
-    rows, columns = found.first.shape
+    rows, columns = found.first_output.shape
     return (
         "Below the dashed line is a second array. Where *k* meets *k*, the numbers are multiplied "
         f"and summed, and *k* ends. What is left is a table of {rows} × {columns} scores."
@@ -300,8 +300,8 @@ def _score_words(found: StepRun) -> str:
 def _score_count() -> StepGuess:
     half = DOT_PRODUCT.start // 2
     found = DOT_PRODUCT.run(half)
-    rows, columns = found.first.shape
-    right, products = found.first.numel(), found.first.numel() * half
+    rows, columns = found.first_output.shape
+    right, products = found.first_output.numel(), found.first_output.numel() * half
     feedback = {
         str(right): f"Right: {rows} × {columns}. *k* is summed over, so its size does not count.",
         str(rows * half): f"{rows} × {half} still has *k* in it, and *k* ends where it meets *k*.",
@@ -332,7 +332,7 @@ def _weights(sizes: Sizes) -> Term:
 
 
 def _weight_words(found: StepRun) -> str:
-    row = found.first[QUERY]
+    row = found.first_output[QUERY]
     share, word = row.max().item(), WORDS[int(row.argmax())]
     return (
         "The triangle is softmax: along *x̄* it turns the scores of a row into shares. "
@@ -342,7 +342,7 @@ def _weight_words(found: StepRun) -> str:
 
 def _row_sum() -> StepGuess:
     most, fewer = SOFTMAX.start, SOFTMAX.start - 2
-    right = f"{SOFTMAX.run(fewer).first[QUERY].sum().item():.3g}"
+    right = f"{SOFTMAX.run(fewer).first_output[QUERY].sum().item():.3g}"
     ratio = f"{fewer / most:.3g}"
     feedback = {
         ratio: "The shares are made anew, of the words that are there.",
@@ -383,8 +383,8 @@ def _head_words(found: StepRun) -> str:
 
 def _row_count() -> StepGuess:
     found = SIDE_BY_SIDE.run()
-    rows, columns, heads = found.first.shape
-    right = found.first.numel() // columns
+    rows, columns, heads = found.first_output.shape
+    right = found.first_output.numel() // columns
     feedback = {
         str(heads): f"Each of the {heads} tables has {rows} rows.",
         str(right): f"Right: {rows} rows in each of {heads} tables. Softmax takes *x̄* alone.",
@@ -425,7 +425,7 @@ def _last_axis() -> StepGuess:
     inside = [axis.name for value in cell.inputs for axis in value.array]
     outside = {axis.name for value in cell.outputs for axis in value.array}
     (right,) = {name for name in inside if name not in outside}
-    names = {name: f"*{BARRED.get(name, name)}*" for name in ("k", "x", "h")}
+    names = {name: f"*{AXIS_SIGNS.get(name, name)}*" for name in ("k", "x", "h")}
     feedback = {
         names[
             "k"

@@ -201,11 +201,11 @@ def _latent() -> Term:
         @ Block(kept, "Keys and Values", "linear")
         @ Block(key, "Shared Key", "linear")
     )
-    body = Id("t m, t m, t m") >> parts >> _scores() >> Linear("h k -> m", "O")
+    body = Id("t m, t m, t m") >> parts >> _two_part_attention() >> Linear("h k -> m", "O")
     return Wire("t m -> t m, t m, t m") >> Block(body, "Latent Attention", "module")
 
 
-def _scores() -> Term:
+def _two_part_attention() -> Term:
     """Returns attention whose scores are a sum over plain and over rotated features."""
     given = "y h k, y h b, x h k, x h k, x b"
     return Block(

@@ -145,7 +145,7 @@ def test_links_of_the_app_lead_to_the_page_in_the_same_tab() -> None:
     assert f'const BESIDE = "{PATH}"' in script
     drawer = legend_page.legend_html(ncd.draw(ncd.Softmax("x:3")), dark=False)
     assert f'href="{PATH}"' in gallery.NINETY_SECONDS and f'href="{PATH}"' in drawer
-    assert f"]({PATH})" in gallery.START_LINKS and f"]({PATH})" in legend_page.FIRST
+    assert f"]({PATH})" in gallery.START_LINKS and f"]({PATH})" in legend_page.BEGINNERS_LINK
 
 
 def test_step_by_step_opens_the_panel_step() -> None:

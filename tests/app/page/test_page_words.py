@@ -19,7 +19,6 @@ from ncd.app.page.first_diagram import (
     ASKS,
     CUT,
     SAMPLE,
-    _asked,
     _asking,
     _cut,
     _drawing,
@@ -27,6 +26,7 @@ from ncd.app.page.first_diagram import (
     _pick,
     _scene,
     _sizes,
+    _word_buttons,
     readings,
 )
 from ncd.app.page.large_run import PoolRun
@@ -89,12 +89,15 @@ def test_a_knob_has_a_hint(knob: Knob, hint: str) -> None:
 
 def test_an_index_ends_at_the_last_place_of_its_axis() -> None:
     index = Knob("i", 0, 99, 5, below="n")
-    assert (sidebar._bounded(index, {"n": 4}).max, sidebar._bounded(index, {"n": 4}).default) == (
+    assert (
+        sidebar._within_axis(index, {"n": 4}).max,
+        sidebar._within_axis(index, {"n": 4}).default,
+    ) == (
         3,
         3,
     )
-    assert sidebar._bounded(index, {"n": 9}).default == 5
-    assert sidebar._bounded(ATTENTION.entry.knobs[0], {}) is ATTENTION.entry.knobs[0]
+    assert sidebar._within_axis(index, {"n": 9}).default == 5
+    assert sidebar._within_axis(ATTENTION.entry.knobs[0], {}) is ATTENTION.entry.knobs[0]
     assert sidebar.label(Knob("n0", 1, 2, 1)) == "n₀"
 
 
@@ -385,12 +388,12 @@ def test_the_first_diagram_corrects_the_sentence_and_a_cut_head_is_missed() -> N
     assert alone and alone.word not in ("is", "are")  # one of its heads says which verb it is
     fewer, off = readings(WRONG, 2, NOTHING)[5], readings(WRONG, 4, frozenset({2, 3}))[5]
     assert fewer == off
-    words = tags(_asked(WRONG, 5, 4, NOTHING), "button")
+    words = tags(_word_buttons(WRONG, 5, 4, NOTHING), "button")
     assert [own["data-pick"] for own in words] == [*map(str, range(8))]
     assert [own["aria-pressed"] for own in words].index("true") == 5
-    assert "<del>is</del>" in (html := _asked(WRONG, 5, 4, NOTHING)) and ">are</ins>" in html
+    assert "<del>is</del>" in (html := _word_buttons(WRONG, 5, 4, NOTHING)) and ">are</ins>" in html
     right = [word.replace("is", "are") for word in WRONG]
-    assert "<del>" not in _asked(right, 5, 4, NOTHING)
+    assert "<del>" not in _word_buttons(right, 5, 4, NOTHING)
 
 
 def test_a_server_of_narrow_limits_corrects_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -403,7 +406,7 @@ def test_a_server_of_narrow_limits_corrects_nothing(monkeypatch: pytest.MonkeyPa
 
 def test_words_that_it_does_not_know_are_not_corrected() -> None:
     assert readings(["the", "zebra", "is", "old", "."], 4, NOTHING) == [None] * 5
-    assert "&lt;b&gt;" in _asked(["<b>", "is"], 0, 4, NOTHING)
+    assert "&lt;b&gt;" in _word_buttons(["<b>", "is"], 0, 4, NOTHING)
 
 
 def test_the_first_diagram_says_what_heads_change_and_where_they_look(

@@ -11,7 +11,7 @@ from ncd.app.runtime import streamlit_internals
 from ncd.app.scene import own_answer
 from ncd.app.scene.own_entry import visitor_system
 from ncd.errors import NCDError
-from ncd.findings.reading.finding import LATE, LATE_SIZES, Cure, Edit, Finding, edited
+from ncd.findings.reading.finding import LATE, LATE_SIZES, Cure, Edit, Finding, apply_edits
 from ncd.notation.call_form import ModuleCall
 from ncd.notation.term_reader import TextError
 from tests.support.polling import until
@@ -27,7 +27,7 @@ NET = """class Net(nn.Module):
 3x8"""
 RIGHT, WRONG = NET.format(width=4), NET.format(width=5)
 EDITS = (Edit(4, 28, 29, "4"),)
-CURE = Cure(EDITS, edited(WRONG, EDITS), "model", ((3, 2),))
+CURE = Cure(EDITS, apply_edits(WRONG, EDITS), "model", ((3, 2),))
 FAILURE = Finding("failure", 8, "fc", "fc takes 5 features, and gets 4.", (CURE,))
 SILENT = Finding("silent", 7, "", "This mixes the batch.")
 SIZE = Finding("size", 0, "", "Any batch works.")
@@ -95,7 +95,7 @@ def test_a_text_that_cannot_be_read_keeps_its_message_where_the_reason_adds_noth
 def test_a_button_names_what_it_changes() -> None:
     edits = (Edit(1, 0, 5, "x = 2"), Edit(2, 0, 5, "y = 2"), Edit(3, 0, 1, "3" * 99))
     text = "x = 1\ny = 1\nz"
-    cure = Cure(edits, edited(text, edits), "meaning")
+    cure = Cure(edits, apply_edits(text, edits), "meaning")
     said = own_answer.error_message(
         NCDError("no"), text, (Finding("failure", 1, "a", "No.", (cure,)),)
     )
@@ -104,7 +104,7 @@ def test_a_button_names_what_it_changes() -> None:
         *zip("---+++", (1, 2, 3) * 2, [*text.split("\n"), *cure.text.split("\n")], strict=True)
     ]
     assert [*said.remedies[0].changes] == changes  # all of them can be seen
-    last = Cure(edits[2:], edited(text, edits[2:]), "input")
+    last = Cure(edits[2:], apply_edits(text, edits[2:]), "input")
     said = own_answer.error_message(
         NCDError("no"), text, (Finding("failure", 1, "a", "No.", (last,)),)
     )
@@ -117,7 +117,7 @@ def test_a_button_shows_the_change_in_a_long_line() -> None:
     )
     at = line.index("9")
     edits = (Edit(1, at, at + 1, "8"),)
-    cure = Cure(edits, edited(line, edits), "model")
+    cure = Cure(edits, apply_edits(line, edits), "model")
     said = own_answer.error_message(
         NCDError("no"), line, (Finding("failure", 1, "a", "No.", (cure,)),)
     )
@@ -127,7 +127,7 @@ def test_a_button_shows_the_change_in_a_long_line() -> None:
 
 def test_a_button_shows_the_line_that_it_adds() -> None:
     edits = (Edit(1, 5, 5, "\n  y = 2"), Edit(2, 0, 1, "y"))
-    cure = Cure(edits, edited("x = 1\nz", edits), "model", ((2,),))
+    cure = Cure(edits, apply_edits("x = 1\nz", edits), "model", ((2,),))
     said = own_answer.error_message(
         NCDError("no"), "x = 1\nz", (Finding("failure", 1, "a", "No.", (cure,)),)
     )

@@ -6,7 +6,7 @@ import pytest
 
 from ncd.findings.cures.candidate import Candidate
 from ncd.findings.cures.cure_search import combine_candidates
-from ncd.findings.reading.finding import Edit, edited
+from ncd.findings.reading.finding import Edit, apply_edits
 
 TEXT = "a = f(10, 20)\nb = g(30)"
 LONG = Edit(1, 6, 8, "1000")  # 10 → 1000, two letters longer
@@ -29,7 +29,7 @@ def test_a_second_edit_is_moved_to_its_place_before_the_first(first, second, tex
     both = combine_candidates(
         Candidate((first,), 1.0, "number"), Candidate((second,), 0.5, "shape")
     )
-    assert (both and edited(TEXT, both.edits)) == text
+    assert (both and apply_edits(TEXT, both.edits)) == text
     assert both is None or (both.cost, both.kind, both.changes) == (1.5, "number", "model")
 
 

@@ -7,7 +7,7 @@ import pytest
 from ncd.findings.cures.number_edits import near_sizes, number_edits
 from ncd.findings.cures.working_sizes import working_sizes
 from ncd.findings.failures.failure import Failure, failure_of
-from ncd.findings.reading.finding import edited
+from ncd.findings.reading.finding import apply_edits
 from ncd.findings.reading.source_trace import SourceTrace
 
 FAR = float("inf")
@@ -24,7 +24,7 @@ def lines(text: str, failure: Failure) -> set[tuple[str, float, str]]:
     rows = text.split("\n")
     return {
         (
-            "; ".join(row for row in edited(text, one.edits).split("\n") if row not in rows),
+            "; ".join(row for row in apply_edits(text, one.edits).split("\n") if row not in rows),
             round(one.cost, 2),
             one.changes,
         )

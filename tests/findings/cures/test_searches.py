@@ -19,7 +19,7 @@ from ncd.findings.cures.layer_edits import (
 )
 from ncd.findings.cures.shape_edits import axis_edits, call_edits, shape_edits
 from ncd.findings.failures.failure import failure_of
-from ncd.findings.reading.finding import edited
+from ncd.findings.reading.finding import apply_edits
 from ncd.findings.reading.source_trace import SourceTrace
 
 
@@ -189,7 +189,10 @@ def test_a_search_proposes_these_edits(search, text, edits) -> None:
     assert failure is not None
     rows = text.split("\n")
     proposed = [
-        ("\n".join(row for row in edited(text, one.edits).split("\n") if row not in rows), one.cost)
+        (
+            "\n".join(row for row in apply_edits(text, one.edits).split("\n") if row not in rows),
+            one.cost,
+        )
         for one in search(failure)
     ]
     assert [words for words, _ in proposed] == [words for words, _ in edits]
@@ -202,5 +205,5 @@ def test_a_call_that_ends_with_a_comma_gets_a_further_argument() -> None:
     failure = failure_of(SourceTrace(text).read())
     assert failure is not None
     cured = text.replace("2,\n)", "2,\nbatch_first=True)")
-    assert cured in [edited(text, one.edits) for one in switch_edits(failure)]
+    assert cured in [apply_edits(text, one.edits) for one in switch_edits(failure)]
     assert SourceTrace(cured).read().refusal is None

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from ncd.findings.reading.finding import edited
+from ncd.findings.reading.finding import apply_edits
 from ncd.findings.silent.axis_mistakes import grown_pairs
 from ncd.findings.silent.model_runs import Source
 from ncd.findings.silent.training_mistakes import (
@@ -31,7 +31,7 @@ def faults(search, text: str) -> list[Found]:
     found = []
     for fault in search(Source(text)):
         assert len(fault.attempts) <= 1
-        cured = edited(text, fault.attempts[0].edits).split("\n") if fault.attempts else []
+        cured = apply_edits(text, fault.attempts[0].edits).split("\n") if fault.attempts else []
         changed = "\n".join(row.strip() for row in cured if row.strip() and row not in rows)
         found.append((fault.line, fault.layer, fault.says, changed))
     return found

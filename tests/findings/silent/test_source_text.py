@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from ncd.findings.reading.finding import edited
+from ncd.findings.reading.finding import apply_edits
 from ncd.findings.silent.source_text import SourceText, called_name
 
 TEXT = "é = f(\n    a,\n    b,\n) + g(ö, k=1)\nclass B(A):\n    def m(self): return h()"
@@ -23,14 +23,16 @@ def call(source: SourceText, name: str) -> ast.Call:
 
 def test_an_edit_may_reach_over_several_lines(source: SourceText) -> None:
     edits = source.node_edits(call(source, "f"), "z")
-    assert edited(TEXT, edits).split("\n")[:4] == ["é = z", "", "", " + g(ö, k=1)"]
+    assert apply_edits(TEXT, edits).split("\n")[:4] == ["é = z", "", "", " + g(ö, k=1)"]
 
 
 def test_places_are_counted_in_letters(source: SourceText) -> None:
     node = call(source, "g")
     assert (source.start(node), source.end(node)) == ((4, 4), (4, 13))
     assert source.letters(node) == "g(ö, k=1)"
-    assert edited(TEXT, source.wrapping_edits(node, "[", "]")).split("\n")[3] == ") + [g(ö, k=1)]"
+    assert (
+        apply_edits(TEXT, source.wrapping_edits(node, "[", "]")).split("\n")[3] == ") + [g(ö, k=1)]"
+    )
 
 
 @pytest.mark.parametrize(
@@ -52,7 +54,7 @@ def test_places_are_counted_in_letters(source: SourceText) -> None:
 def test_a_call_gets_an_argument_or_another_value(text: str, cured: str) -> None:
     tree = ast.parse(text)
     source = SourceText(text, tree)
-    assert edited(text, source.argument(call(source, "f"), "k", "2")) == cured
+    assert apply_edits(text, source.argument(call(source, "f"), "k", "2")) == cured
 
 
 def test_what_stands_around_a_node(source: SourceText) -> None:

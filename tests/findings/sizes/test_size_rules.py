@@ -12,7 +12,7 @@ import torch
 from sympy import Symbol
 from torch import nn
 
-from ncd.findings.reading.finding import Edit, edited
+from ncd.findings.reading.finding import Edit, apply_edits
 from ncd.findings.reading.traced_numbers import SourceNumber
 from ncd.findings.search import plain_reading
 from ncd.findings.sizes.parameter_sizes import (
@@ -321,7 +321,7 @@ def test_names_that_may_be_meant_nearest_first(
     text: str, line: int, call: int, swapped: list[str]
 ) -> None:
     edits = name_swaps(text, ast.parse(text), ProbeOutcome(False, line, call=call), ("h", "w"))
-    assert [edited(text, (edit,)) for edit in edits] == swapped
+    assert [apply_edits(text, (edit,)) for edit in edits] == swapped
 
 
 def test_names_of_sizes_and_of_attributes() -> None:

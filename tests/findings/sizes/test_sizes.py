@@ -7,7 +7,7 @@ import re
 import pytest
 
 import ncd
-from ncd.findings.reading.finding import LATE_SIZES, Finding, edited
+from ncd.findings.reading.finding import LATE_SIZES, Finding, apply_edits
 from ncd.findings.search import plain_reading, size_findings
 from ncd.findings.sizes.size_probe import SizeInterval, working_range
 from ncd.findings.sizes.size_search import sizes
@@ -40,7 +40,7 @@ def test_what_is_equal_by_luck_is_set_apart_by_an_edit(name: str) -> None:
     assert (luck.kind, luck.line, luck.says) == ("size", line, says)
     (cure,) = luck.cures
     assert cured in [row.strip() for row in cure.text.split("\n")]
-    assert edited(text, cure.edits) == cure.text
+    assert apply_edits(text, cure.edits) == cure.text
     assert ran(cure.text) == cure.shapes
     other, before = cure.text, text
     for old, new in changes.items():

@@ -67,7 +67,7 @@ def test_every_op_of_a_term_has_its_node_or_is_a_wire(
     cells = {cell.id: type(cell.op) for cell in elaborate(found.term).cells}
     assert cells == {f"n{i}": type(op) for i, op in enumerate(every)}
     assert len(found.nodes) == len(every)
-    names = {node.name for node in found.exported.program.graph.nodes}
+    names = {node.name for node in found.exported_module.program.graph.nodes}
     assert {*found.nodes} <= names | {"", "output"}
     learned = [node for op, node in zip(every, found.nodes, strict=True) if hasattr(op, "bias")]
     assert learned and all(learned)

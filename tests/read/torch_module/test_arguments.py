@@ -200,5 +200,5 @@ def test_a_format_may_be_given_by_name() -> None:
 @pytest.mark.parametrize("at", [0, 1, -1])
 def test_a_single_position_leaves_a_row_of_one(at: int) -> None:
     found = from_torch(Called(lambda x: x.index_select(at, torch.tensor(2))), X)
-    assert found.notes == () and found.exported.shapes[0] == tuple(found.module()(X).shape)
+    assert found.notes == () and found.exported_module.shapes[0] == tuple(found.module()(X).shape)
     assert found.difference == 0 and found.boxes == ()

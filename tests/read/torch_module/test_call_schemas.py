@@ -74,7 +74,7 @@ def test_a_call_that_its_reader_fails_on_is_a_box(
     monkeypatch.setattr(graph_calls, "CALLS", {**CALLS, "tanh": fails})
     found = from_torch(nn.Tanh(), drawn(2, 3))
     (box,) = found.boxes
-    assert box.why == f"it is called in a way that is not known ({why})"
+    assert box.reason == f"it is called in a way that is not known ({why})"
     assert found.difference == 0
 
 

@@ -199,7 +199,7 @@ def test_what_no_output_needs_is_not_run() -> None:
         return x + 1 if (x[:, None, None].expand(-1, 9, 9, -1) * 2) is not None else x
 
     found = from_torch(Called(wasteful), drawn(2, 4))
-    evaluated = comparison._EvaluationRun(found.exported)
+    evaluated = comparison._EvaluationRun(found.exported_module)
     names = {node.name for node in evaluated.needed}
     assert "mul" not in names and "add" in names
     assert torch.equal(evaluated.outputs()[0], drawn(2, 4) + 1)

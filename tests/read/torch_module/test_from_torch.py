@@ -271,7 +271,7 @@ def test_all_calls_that_do_not_fit_become_boxes_in_one_pass(
     monkeypatch.setitem(CALLS, "tanh", unfit)
     found = from_torch(Called(lambda x: x.tanh() * (x + 1).tanh()), IMAGE)
     assert [box.function for box in found.boxes] == ["tanh", "tanh"]
-    assert found.boxes[0].why == "one side of a spatial group"
+    assert found.boxes[0].reason == "one side of a spatial group"
     assert found.difference <= 1e-6 and len(passes) == 2
 
 

@@ -15,7 +15,7 @@ from ncd.read.torch_calls import import_recorder
 from ncd.read.torch_calls.call_table import CALLS
 from ncd.read.torch_module import graph_calls
 from ncd.read.torch_module.from_torch import Imported
-from ncd.read.torch_module.graph_calls import decomposed
+from ncd.read.torch_module.graph_calls import decompose_call
 from tests.read.torch_module.call_settings import FAILED, MORE, REFUSED
 from tests.read.torch_module.functions import FUNCTIONS, LAYERS
 from tests.read.torch_module.test_kinds import Called, drawn
@@ -36,18 +36,18 @@ def smaller(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     found: set[str] = set()
 
     def watched(node: fx.Node) -> fx.GraphModule | None:
-        graph = decomposed(node)
+        graph = decompose_call(node)
         name = str(node.target).split(".")[1].removesuffix("_")
         found.update({name} & CALLS.keys() if graph is not None else ())
         return graph
 
-    monkeypatch.setattr(graph_calls, "decomposed", watched)
+    monkeypatch.setattr(graph_calls, "decompose_call", watched)
     return found
 
 
 def faults(found: Imported, module: nn.Module, inputs: tuple[Tensor, ...]) -> Iterator[str]:
     """Yields how an import differs from its module: boxes, notes, and gradients of the inputs."""
-    yield from (f"{box.function} is a box: {box.why}" for box in found.boxes)
+    yield from (f"{box.function} is a box: {box.reason}" for box in found.boxes)
     yield from found.notes
     if found.boxes or not any(x.is_floating_point() for x in inputs):
         return
@@ -100,7 +100,7 @@ def test_a_decomposition_is_a_block_with_the_name_of_the_function() -> None:
 def test_what_has_no_op_is_one_box_with_its_name_and_reason(name: str) -> None:
     function, why = REFUSED[name]
     found = from_torch(Called(function), drawn(2, 4, 8))
-    assert {(box.function, box.why) for box in found.boxes} == {(name.partition(" ")[0], why)}
+    assert {(box.function, box.reason) for box in found.boxes} == {(name.partition(" ")[0], why)}
     assert not any("differ" in note or "output" in note for note in found.notes)
 
 

@@ -141,7 +141,7 @@ def test_a_layer_is_its_term(name: str) -> None:
             x.copy_(torch.rand(x.shape) + 0.5) if "running" in key else None
     found = from_torch(module, *(inputs or [torch.tensor([[1, 2, 8], [0, 2, 5]])]))
     assert [note for note in found.notes if "evaluation mode" not in note] == []
-    given = [x for x in found.exported.inputs if isinstance(x, Tensor)]
+    given = [x for x in found.exported_module.inputs if isinstance(x, Tensor)]
     ours, theirs = (listed(each(*given)) for each in (found.module(), module))
     assert [x.shape for x in ours] == [x.shape for x in theirs]
     torch.testing.assert_close(ours, theirs, check_dtype=False, rtol=1e-4, atol=1e-5)

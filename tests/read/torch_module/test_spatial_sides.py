@@ -97,7 +97,7 @@ class Met(nn.Module):
 def test_positions_in_one_row_meet_those_that_were_used_by_side(name: str) -> None:
     found = from_torch(Met(MEETINGS[name]), drawn(2, 5, 4, 4))
     assert not found.boxes and found.difference <= 1e-5
-    assert torch.equal(found.state_dict()["rows"], found.exported.module.rows)
+    assert torch.equal(found.state_dict()["rows"], found.exported_module.module.rows)
 
 
 @pytest.mark.parametrize("order", [(0, 2, 1, 3), (0, 3, 2, 1), (3, 1, 0, 2)])

@@ -13,12 +13,7 @@ from ncd.circuit.circuit import Circuit
 from ncd.circuit.costs import Cost
 from ncd.systems.catalogue_entry import Entry
 from ncd.systems.lessons.computed_questions import question
-from ncd.systems.lessons.lesson import (
-    LessonStep,
-    default_lesson,
-    lesson_of,
-    written_lessons,
-)
+from ncd.systems.lessons.lesson import LessonStep, default_lesson, lesson_of, written_lessons
 
 NUMBER = re.compile(r"\d[\d,]*")
 ENTRIES = list(ncd.catalogue.values())

@@ -22,7 +22,7 @@ from ncd.systems.lessons.ninety_seconds import (
     WIRE,
     WORDS,
     Step,
-    signed,
+    signed_number,
     trained_arrays,
 )
 from ncd.systems.training.trained_weights import proofreading, read_weights
@@ -63,7 +63,7 @@ def test_each_step_runs_as_plain_torch_does() -> None:
         "alone": torch.einsum("yxh, xkh -> ykh", weights(), v[..., :1]),
     }
     for name, step in zip(NAMES, STEPS, strict=True):
-        torch.testing.assert_close(step.run().first, plain[name], atol=1e-5, rtol=1e-4)
+        torch.testing.assert_close(step.run().first_output, plain[name], atol=1e-5, rtol=1e-4)
 
 
 @EACH
@@ -73,7 +73,7 @@ def test_the_right_answer_is_that_of_plain_torch(step: Step) -> None:
     summed = weights(words=3)[..., 0].sum(1)
     torch.testing.assert_close(summed, torch.ones(5))
     right = {
-        NUMBER: signed(min(q.tolist())),
+        NUMBER: signed_number(min(q.tolist())),
         WIRE: str(q.dim()),
         ARRAY: str(trained_arrays()[0][..., 0].numel()),
         DOT_PRODUCT: str(half.numel()),
@@ -100,7 +100,7 @@ def test_every_count_in_a_sentence_is_a_size_of_what_is_shown(step: Step) -> Non
     """At each size that one can drag to."""
     for size in step.range:
         run = step.run(size)
-        sizes = {0, *run.first.shape, *run.sizes.values()}  # 0 parts the colours
+        sizes = {0, *run.first_output.shape, *run.sizes.values()}  # 0 parts the colours
         words = step.words(run)
         assert {int(n) for n in COUNT.findall(words)} <= sizes, words
         assert size in sizes and len(words.replace("*", "")) < 170
@@ -110,7 +110,9 @@ def test_sentences_name_the_number_and_the_word_that_the_step_shows() -> None:
     for place in NUMBER.range:
         number = trained_arrays()[0][QUERY, place - 1, 0].item()
         side = "above 0: orange" if number > 0 else "below 0: blue"
-        assert f"Number {place} is {signed(number)}, {side}." in NUMBER.words(NUMBER.run(place))
+        assert f"Number {place} is {signed_number(number)}, {side}." in NUMBER.words(
+            NUMBER.run(place)
+        )
     for size in SOFTMAX.range:
         row = weights(words=size)[QUERY, :, 0]
         end = f"gives {row.max().item():.0%} of its attention to “{WORDS[int(row.argmax())]}”."

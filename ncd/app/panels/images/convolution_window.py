@@ -29,7 +29,7 @@ from ncd.explain.colour_scale import CellGrid, ColourRange
 from ncd.ops.sliding_window import SlidingWindowOp, WindowWalk, per_dimension
 from ncd.site.markup import GREY, HIGHLIGHT_JS, PANEL_CSS
 
-AT = GridPlace("window")  # row and column of the written number
+WINDOW_PLACE = GridPlace("window")  # row and column of the written number
 MAP = Place("map")
 DEEP = Place("depth", None)  # the slice of a volume's result; the middle one at first
 KEY = "convolution window"
@@ -66,7 +66,7 @@ class WindowPlanes:
     walk: WindowWalk
     largest: bool = False
 
-    def written(self, row: int, column: int) -> float:
+    def sum_text(self, row: int, column: int) -> float:
         """Returns the sum of all products of a window, with the bias, or the largest of them."""
         (down, across), (far, wide) = self.walk.stride, self.walk.dilation
         _, high, broad = self.weights.shape
@@ -218,7 +218,7 @@ def show_convolution_window(scene: Scene) -> None:
 
 
 CONVOLUTION_WINDOW = Panel(
-    "Window", show_convolution_window, controls=(AT, MAP, DEEP), about=about_window
+    "Window", show_convolution_window, controls=(WINDOW_PLACE, MAP, DEEP), about=about_window
 )
 
 
@@ -239,7 +239,7 @@ def _place(found: WindowPlanes, learns: bool) -> tuple[int, int]:
     filter finds the end of the picture, so that it begins inside.
     """
     high, wide = found.result.shape
-    if chosen := AT.among(high, wide):
+    if chosen := WINDOW_PLACE.among(high, wide):
         return chosen
     sizes = np.abs(found.result if learns else np.diff(found.result, prepend=found.result[:, :1]))
     (top, left), (down, across) = found.walk.before, found.walk.stride
@@ -255,11 +255,11 @@ def _numbers(found: WindowPlanes) -> dict[str, Any]:
     """Returns the numbers that the browser multiplies and adds up."""
     return {
         "names": found.names,
-        "planes": _packed(found.planes),
+        "planes": _base64_floats(found.planes),
         "shape": found.planes.shape[1:],
-        "weights": _packed(found.weights),
+        "weights": _base64_floats(found.weights),
         "kernel": found.weights.shape[1:],
-        "result": _packed(found.result),
+        "result": _base64_floats(found.result),
         "count": found.result.shape,
         "bias": found.bias,
         **found.walk._asdict(),
@@ -267,7 +267,7 @@ def _numbers(found: WindowPlanes) -> dict[str, Any]:
     }
 
 
-def _packed(numbers: CellGrid) -> str:
+def _base64_floats(numbers: CellGrid) -> str:
     return b64encode(np.ascontiguousarray(numbers, "<f4").tobytes()).decode()
 
 

@@ -26,7 +26,7 @@ from ncd.systems.images.convolution_stack import (
     stack_of,
 )
 
-AT = GridPlace("seen_from")  # row and column of the chosen result
+OBSERVER_PLACE = GridPlace("seen_from")  # row and column of the chosen result
 KEY = "receptive field"
 WIDEST = 160  # places of a layer that are drawn
 HEAT = (216, 64, 16)  # the colour of what is seen
@@ -78,7 +78,7 @@ def show_receptive_field(scene: Scene) -> None:
     stack = stack_of(**scene.settings)
     made = scene.trace.outputs[0].detach().float().cpu().numpy()
     side = made.shape[-1]
-    at = AT.among(side, side) or (side // 2, side // 2)  # the middle one at first
+    at = OBSERVER_PLACE.among(side, side) or (side // 2, side // 2)  # the middle one at first
     key = (*scene.run_key, at)
     found = cached_value(
         "seen", scene.term, *key, make=lambda: scene.run_in_pool(lambda: seen_field(scene, at))
@@ -98,12 +98,13 @@ def show_receptive_field(scene: Scene) -> None:
             numbers, ColourRange.from_numbers(numbers, signed=True), heatmap.scale(True)
         ),
         "layers": _layers(stack, scene.settings["x"], at[1]) + _table(stack),
-        "foot": f"{_compared(found, stack)} <span class='muted'>{numbers_origin(scene)}</span>",
+        "foot": f"{_formula_and_gradient(found, stack)} "
+        f"<span class='muted'>{numbers_origin(scene)}</span>",
     }
     _field(key=KEY, data=data, on_pick_change=_pick, on_select_change=lambda: None)
 
 
-RECEPTIVE_FIELD = Panel("Receptive field", show_receptive_field, controls=(AT,))
+RECEPTIVE_FIELD = Panel("Receptive field", show_receptive_field, controls=(OBSERVER_PLACE,))
 
 
 def _pick() -> None:
@@ -167,7 +168,7 @@ def _table(stack: Stack) -> str:
     return f'<div class="fields">{markup.table(head, body, numbers=(0, 1, 2))}</div>'
 
 
-def _compared(found: SeenField, stack: Stack) -> str:
+def _formula_and_gradient(found: SeenField, stack: Stack) -> str:
     """Returns whether formula and gradient agree, and how much of the gradient is in the middle."""
     pixels, total = int(found.formula.sum()), float(found.gradient.sum()) or 1.0
     largest = np.sort(found.gradient.ravel())[::-1][: max(1, pixels // 4)].sum() / total

@@ -19,7 +19,7 @@ from ncd.site import markup
 from ncd.systems.networks.cross_entropy_loss import SMOOTHINGS, TEMPERATURES
 
 EXAMPLE = Place("example", None)  # the first one, or the most surprising one
-SHOWN = 16  # classes that have a row
+MAX_ROWS = 16  # classes that have a row
 LABELS = {"t": "temperature τ", "e": "label smoothing ε"}
 
 # --- The Loss panel: scores, chances, logarithms, what is asked for, and the gradient
@@ -37,7 +37,7 @@ class ExampleLoss:
     q: Tensor
     gradient: Tensor
     torch_loss: float
-    right: int
+    right_class: int
 
     @property
     def loss(self) -> float:
@@ -94,8 +94,8 @@ def _pick(scene: Scene, picked: str) -> None:
 
 def _rows(scene: Scene, found: ExampleLoss) -> str:
     """Returns the table; of many classes the likeliest, and the right one."""
-    order = found.p.argsort(descending=True)[: SHOWN - 1].tolist()
-    chosen = sorted({*order, found.right}) if len(found.p) > SHOWN else range(len(found.p))
+    order = found.p.argsort(descending=True)[: MAX_ROWS - 1].tolist()
+    chosen = sorted({*order, found.right_class}) if len(found.p) > MAX_ROWS else range(len(found.p))
     warm, cold = (markup.colour(role, scene.dark) for role in ("softmax", "linear"))
     temperature, _ = _settings(scene)
     body = []
@@ -106,7 +106,7 @@ def _rows(scene: Scene, found: ExampleLoss) -> str:
         meter = markup.meter(p, warm)
         part = markup.digits(-q * numbers[2]) if q else "0"
         gradient = markup.meter(abs(share), warm if share > 0 else cold)
-        name = f"<b>{i} ✓</b>" if i == found.right else str(i)
+        name = f"<b>{i} ✓</b>" if i == found.right_class else str(i)
         body.append(
             f'<tr><td>{name}</td><td class="number">{cells[0]}</td>'
             f'<td class="number">{cells[1]}</td><td>{meter}</td>'
@@ -149,7 +149,7 @@ WAYS: Mapping[str, Loss] = {
 }
 
 
-EXPLAINED = (
+LOSS_TEXT = (
     "exp is infinite above 88.7 in float32, and above 11.1 in float16: the share is then 0, or "
     "inf / inf, which is no number. A softmax subtracts the largest score first, so that it never "
     "overflows; but a chance may be too small to be told from 0, and the logarithm of 0 is "
@@ -187,7 +187,7 @@ def show_overflow(scene: Scene) -> None:
     largest = f"{float(own.max()):,.1f}"
     html = (
         f'<div class="told">{sliders}</div>{markup.table(head, body)}'
-        f"<p>The largest score is {largest}. {EXPLAINED}</p>"
+        f"<p>The largest score is {largest}. {LOSS_TEXT}</p>"
     )
     html_panel.render(html, "overflow", OVERFLOW.controls)
 

@@ -53,8 +53,8 @@ SURFACES: Mapping[str, Surface] = {
 }
 RATES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
 SURFACE = Choice("surface", tuple(SURFACES), "valley")
-ACROSS = Range("start_x", range(-20, 21), -18)  # in tenths
-UP = Range("start_y", range(-20, 21), 10)
+START_X = Range("start_x", range(-20, 21), -18)  # in tenths
+START_Y = Range("start_y", range(-20, 21), 10)
 PACE = Range("pace", range(len(RATES)), 4)
 
 
@@ -95,23 +95,23 @@ def path(kind: int, surface: str, start: Point, rate: float) -> tuple[Point, ...
 
 def show_paths(scene: Scene) -> None:
     """Shows the paths on a surface, and a table of where they end and what their states take."""
-    start, rate = (ACROSS.number / 10, UP.number / 10), RATES[PACE.number]
+    start, rate = (START_X.number / 10, START_Y.number / 10), RATES[PACE.number]
     paths = [path(kind, SURFACE.value, start, rate) for kind in range(len(KINDS))]
     sliders = (
-        ACROSS.html(f"start across {digits(start[0])}"),
-        UP.html(f"start up {digits(start[1])}"),
+        START_X.html(f"start across {digits(start[0])}"),
+        START_Y.html(f"start up {digits(start[1])}"),
         PACE.html(f"learning rate {rate:g}"),
     )
     html = (
         f'<div class="told">{SURFACE.html()}{"".join(sliders)}</div>'
         f'<div style="display:flex;flex-wrap:wrap;gap:1.4rem">{_picture(scene, paths)}'
-        f'<div style="flex:1 1 22rem">{_table(scene, paths)}{EXPLAINED}</div></div>'
+        f'<div style="flex:1 1 22rem">{_table(scene, paths)}{PATHS_TEXT}</div></div>'
     )
     html_panel.render(html, "paths", PATHS.controls, lambda picked: _pick(scene, picked))
 
 
-PATHS = Panel("Paths", show_paths, controls=(SURFACE, ACROSS, UP, PACE), needs_run=False)
-EXPLAINED = (
+PATHS = Panel("Paths", show_paths, controls=(SURFACE, START_X, START_Y, PACE), needs_run=False)
+PATHS_TEXT = (
     f"<p>{LENGTH} steps each of <code>torch.optim</code>, with two parameters as one row. A row "
     "has one direction, so that Muon’s steps are all as long as each other.</p>"
 )

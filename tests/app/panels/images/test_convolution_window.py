@@ -136,7 +136,7 @@ def test_what_is_written_out_is_the_number_of_the_map(name: str, knobs: dict[str
         np.testing.assert_array_equal(found.result, whole.view(found.result.shape).numpy())
         for _ in range(4):
             at = tuple(draw.randrange(side) for side in found.result.shape)
-            written = found.written(*at)
+            written = found.sum_text(*at)
             assert written == pytest.approx(float(found.result[at]), abs=1e-4), (map, at)
 
 
