@@ -95,7 +95,7 @@ FAULTS = (
     Fault("formulas/prefixed_amounts.py", "999.5 <= abs(number)", "1000.5 <= abs(number)"),
     Fault("site/collapse_states.py", "len(found) == most", "len(found) > most"),
     Fault("site/site_files.py", "entries[at + 1] if at + 1 <", "entries[at] if at + 1 <"),
-    Fault("rewrite/tile_schedule.py", "if name not in array.names)", "if name in array.names)"),
+    Fault("rewrite/tile_schedule.py", "if name not in array.names", "if name in array.names"),
     Fault("write/onnx/onnx_nodes.py", 'if atom[0] == "%" else', 'if atom[0] == "//" else'),
     Fault("write/onnx/onnx_model.py", "if dim.key not in own]", "if dim.key in own]"),
     Fault("site/widget.py", "max(16, 4 * size)", "max(16, size)"),
@@ -155,7 +155,11 @@ FAULTS = (
     Fault("explain/colour_scale.py", "np.where(high >= -low", "np.where(high >= low"),
     Fault("app/scene/pin.py", "value != knob.default", "value > knob.default"),
     Fault("app/panels/walk/compared_diagrams.py", '"+" if after > before', '"+" if after < before'),
-    Fault("app/parts/slice_picker.py", "and d.size > 1]", "]"),
+    Fault(
+        "app/parts/slice_picker.py",
+        "not in self.picture_dims and d.size > 1",
+        "not in self.picture_dims",
+    ),
     Fault(
         "app/parts/input_feed.py",
         "if picture_inputs.opens_with_sample(sketch) else",
@@ -166,8 +170,10 @@ FAULTS = (
     Fault("app/teach/quiz.py", "and all(is_given(", "and any(is_given("),
     Fault("app/panels/tensors/einops_shape_check.py", '.count("->") != 1', '.count("->") < 1'),
     Fault("app/host/presenter_endpoints.py", "if len(found) > 1", "if len(found) > 2"),
-    Fault("app/runtime/scheduler.py", "Waiting(_since(lane),", "Waiting(-_since(lane),"),
-    Fault("systems/lessons/lesson.py", "if not 0 < len(views) <= MOST:", "if not 0 < len(views):"),
+    Fault("app/runtime/scheduler.py", "Waiting(_wait_start(lane),", "Waiting(-_wait_start(lane),"),
+    Fault(
+        "systems/lessons/lesson.py", "if not 0 < len(views) <= MAX_VIEWS:", "if not 0 < len(views):"
+    ),
     Fault(
         "app/runtime/streamlit_internals.py",
         "now < last[0] + STAY",
@@ -193,19 +199,25 @@ FAULTS = (
     Fault("app/panels/tensors/memory_order.py", "if goal == ours:", "if goal != ours:"),
     # those that an outside review planted, and that no fast test noticed
     Fault("app/host/http.py", "name.endswith(own[1:])", "name.endswith(own[2:])"),
-    Fault("app/host/http.py", "allowed(site, named)", "allowed(site, HERE)"),
+    Fault("app/host/http.py", "is_allowed_host(site, named)", "is_allowed_host(site, LOCAL_HOSTS)"),
     Fault("app/state/link_text.py", "if len(quote(found)) <= LINK else", "if found else"),
     Fault("read/python_source/source_operators.py", "len(a) + len(b) > most", "len(a) > most"),
     Fault("read/python_source/source_operators.py", "bits > BITS and", "bits > 8 * BITS and"),
     Fault("read/python_source/interpreter.py", "bit_length() > BITS:", "bit_length() > 8 * BITS:"),
-    Fault("rewrite/tile_schedule.py", "WHOLE = 64", "WHOLE = 32"),
+    Fault("rewrite/tile_schedule.py", "INTEGER_BITS = 64", "INTEGER_BITS = 32"),
     Fault(
         "rewrite/tile_schedule.py", "if names and name not in names", "if names and name in names"
     ),
-    Fault("rewrite/tile_schedule.py", "h.first <= at <= h.last and", "h.first < at <= h.last and"),
-    Fault("rewrite/tile_schedule.py", "min(held.first, tiles[0]), max", "held.first, max"),
+    Fault(
+        "rewrite/tile_schedule.py",
+        "h.first_stage <= at <= h.last_stage and",
+        "h.first_stage < at <= h.last_stage and",
+    ),
+    Fault(
+        "rewrite/tile_schedule.py", "min(held.first_stage, tiles[0]), max", "held.first_stage, max"
+    ),
     Fault("rewrite/tile_schedule.py", "last, parts, bits(id))", "last, parts, 32)"),
-    Fault("language/number_formats.py", "LEAST = 16", "LEAST = 17"),
+    Fault("language/number_formats.py", "MIN_VECTOR_BITS = 16", "MIN_VECTOR_BITS = 17"),
     Fault("findings/reading/finding.py", "sorted(edits, reverse=True)", "sorted(edits)"),
     Fault("answers/opened_files.py", "max(0, finding.line - before)", "finding.line"),
 )

@@ -25,7 +25,7 @@ File = str | Path | tuple[str, str]
 def join_files(text: str, files: Sequence[File]) -> str:
     """Returns a text behind those of files, whose names it has without importing them.
 
-    >>> joined("from parts import Block as B\\nB()", [("parts.py", "class Block: ...")])
+    >>> join_files("from parts import Block as B\\nB()", [("parts.py", "class Block: ...")])
     'class Block: ...\\nB = Block\\nB()'
 
     Raises ParseError for a file that cannot be read.
@@ -101,7 +101,7 @@ def _moved_cure(cure: Cure, before: int, text: str) -> Cure | None:
     """Returns a cure as edits of the text; None for one that edits another file."""
     if any(edit.line <= before for edit in cure.edits):
         return None
-    edits = tuple(Edit(e.line - before, e.start, e.end, e.new_text) for e in cure.edits)
+    edits = tuple(Edit(e.line - before, e.start, e.end, e.new) for e in cure.edits)
     return replace(cure, edits=edits, text=apply_edits(text, edits))
 
 

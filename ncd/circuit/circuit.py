@@ -166,7 +166,7 @@ class Fence:
     >>> from ncd import Block
     >>> from ncd.ops import Softmax
     >>> (fence,) = elaborate(Block(Softmax("x:3"), "Weights")).fences
-    >>> fence.id, fence.title, fence.first, fence.last
+    >>> fence.id, fence.title, fence.first_state, fence.last_state
     ('f0', 'Weights', 0, 1)
     """
 

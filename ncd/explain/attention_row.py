@@ -78,7 +78,7 @@ def row(
     >>> module, inputs = ncd.compile(term), ncd.example_inputs(term)
     >>> softmax = next(c for c in module.circuit.cells if c.op.role == "softmax")
     >>> found = row(module, ncd.trace(module, *inputs).values, softmax, (3, 2))
-    >>> [step.cell.op.role for step in found.steps], len(found.score.terms), len(found.mixed)
+    >>> [step.cell.op.role for step in found.steps], len(found.score.terms), len(found.mixed_values)
     (['einsum', 'scale', 'mask'], 16, 3)
     """
     share = arithmetic(module, values, cell, 0, index)

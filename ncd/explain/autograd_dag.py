@@ -93,7 +93,7 @@ class Dag:
     >>> term = ncd.Axes(m=4, k=3)(ncd.Linear("m -> k", "Q"))
     >>> module, inputs = ncd.compile(term), ncd.example_inputs(term)
     >>> graph = ncd.autograd(module, *inputs)
-    >>> [node.kind for node in graph.at("op").nodes]
+    >>> [node.kind for node in graph.at_level("op").nodes]
     ['input', 'parameter', 'op', 'output']
     """
 
@@ -401,7 +401,7 @@ def autograd(
     >>> import ncd
     >>> term = ncd.catalogue["multi-head-attention"].build()
     >>> dag = autograd(ncd.compile(term), *ncd.example_inputs(term))
-    >>> [node.label for node in dag.at("op").nodes if node.role == "softmax"]
+    >>> [node.label for node in dag.at_level("op").nodes if node.role == "softmax"]
     ['Softmax']
     """
     check_module(module, "autograd")

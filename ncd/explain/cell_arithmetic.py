@@ -209,7 +209,7 @@ def place_count(spans: Spans) -> int:
 def place(spans: Spans, number: int) -> tuple[int, ...]:
     """Returns the positions of a place, by its number; the last span varies fastest.
 
-    >>> place((IndexSpan(Dim("c", 0, 2), 2), IndexSpan(Dim("x", 0, 9), 3, first=-1, step=2)), 4)
+    >>> place((IndexSpan(Dim("c", 0, 2), 2), IndexSpan(Dim("x", 0, 9), 3, start=-1, step=2)), 4)
     (1, 1)
     """
     found = []
@@ -272,7 +272,7 @@ def numbers_at(x: Tensor, index: Sequence[int | Tensor], spans: Spans) -> Tensor
 def window_numbers(x: Tensor, window: Spans, beyond: float) -> Tensor:
     """Returns the numbers of a window over the last dimensions, flat; ``beyond`` past the edges.
 
-    >>> window_numbers(torch.arange(4.0), (IndexSpan(Dim("x", 0, 4), 3, first=-1),), 0.0).tolist()
+    >>> window_numbers(torch.arange(4.0), (IndexSpan(Dim("x", 0, 4), 3, start=-1),), 0.0).tolist()
     [0.0, 0.0, 1.0]
     """
     inside = torch.ones((), dtype=torch.bool)

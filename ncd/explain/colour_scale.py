@@ -98,7 +98,7 @@ class ColourRange:
 
         A few outliers are ignored, because with them all other numbers would have the same colour.
 
-        >>> ColourRange.of(np.float32([*range(16), 1000]), signed=False)
+        >>> ColourRange.from_numbers(np.float32([*range(16), 1000]), signed=False)
         ColourRange(low=0.0, high=15.0, outliers=1, largest=1000.0)
         """
         sizes = np.abs(numbers[np.isfinite(numbers)])

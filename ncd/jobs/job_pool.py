@@ -52,7 +52,7 @@ class Turns:
         count: How many there are at once.
 
     >>> turns = Turns(1)
-    >>> with turns.taken("a", seconds=0) as first, turns.taken("b", seconds=0) as second:
+    >>> with turns.take_turn("a", seconds=0) as first, turns.take_turn("b", seconds=0) as second:
     ...     first, second
     (True, False)
     """

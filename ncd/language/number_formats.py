@@ -22,9 +22,7 @@ SHORT_NAMES: Mapping[str, str] = {  # on a wire
 }
 KINDS = ("weights", "activations", "cache")
 SCALE = 4  # bytes of the scale of a channel of whole numbers
-MIN_VECTOR_BITS = (
-    16  # bits of the numbers of a vector: biases and norms stay in the activations' format
-)
+MIN_VECTOR_BITS = 16  # fewer only for matrices: biases and norms stay in the activations' format
 
 
 @dataclass(frozen=True)

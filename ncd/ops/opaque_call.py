@@ -43,7 +43,7 @@ def read_arguments(text: str, count: int) -> Arguments:
     """Returns the arguments of a text; ``count`` is the number of arrays.
 
     >>> read_arguments("a.unsqueeze(0), dim=-1", 1).positional
-    (Method(on=Arg(index=0), name='unsqueeze', args=(Const(value=0),), kwargs=()),)
+    (Method(operand=Arg(index=0), name='unsqueeze', args=(Const(value=0),), kwargs=()),)
 
     Raises ParseError for text that is no arguments, and for an array that it does not use.
     """

@@ -64,7 +64,7 @@ class TrafficPolynomial:
     """A sum of products, each with a number in front and the width of its numbers in bits.
 
     >>> size = Factor("size", "k"), Factor("tile", "y")
-    >>> amount = TrafficPolynomial.of([(2, size, 32), (1, size, 32)])
+    >>> amount = TrafficPolynomial.from_terms([(2, size, 32), (1, size, 32)])
     >>> str(amount), amount.numbers({"k": 4}, {"y": 3}), amount.bytes({"k": 4}, {"y": 3})
     ('3·k·g_y', 36, 144)
     """
@@ -623,7 +623,7 @@ class Stream:
     >>> from ncd.ops import Einsum
     >>> product = Einsum("a:64 b:64, b:64 c:64 -> a c")
     >>> loop = stream(product, {"a": 8, "c": 8}, ("b", 1))
-    >>> str(loop.moved), loop.bytes_moved, loop.fast_bytes
+    >>> str(loop.moved_numbers), loop.bytes_moved, loop.fast_bytes
     ('a·b·⌈c/g_c⌉ + b·c·⌈a/g_a⌉ + a·c', 278528, 320)
     """
 

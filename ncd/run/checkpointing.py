@@ -261,7 +261,7 @@ class Checkpoints:
     >>> import ncd
     >>> plan: Checkpoints = ncd.checkpoints(ncd.Softmax("x:3"), 12)
     >>> plan
-    Checkpoints(recompute=(), bytes=12, flops=0, kept=12)
+    Checkpoints(recompute=(), bytes=12, flops=0, bytes_between_passes=12)
     """
 
     recompute: tuple[str, ...]

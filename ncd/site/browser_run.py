@@ -120,7 +120,7 @@ class Example:
         """Returns the example with which the app opens.
 
         >>> import ncd
-        >>> found = Example.of(ncd.catalogue["multi-head-attention"])
+        >>> found = Example.from_entry(ncd.catalogue["multi-head-attention"])
         >>> found.largest["x"], {i: tuple(x.shape) for i, x in found.numbers.items()}
         (24, {0: (24, 128), 1: (24, 128)})
         """

@@ -42,7 +42,7 @@ WHOLE = {
     "MaxPool": "u u u u u x x x x x",
     "Fold": "w w w x x x y y y",
     "Window": "w w w w x x x x y y y y",
-    "ConvTranspose": "c c d d d h k u u u x x x",
+    "ConvTranspose": "c c c d d d d h k u u u u x x x x",
 }
 
 

@@ -92,7 +92,7 @@ def mosaic(numbers: CellGrid, colours: int | None) -> Mosaic:
 
     Numbers outside 0 to 1 are scaled between their extremes.
 
-    >>> mosaic(np.zeros((6, 9, 3), np.float32), 2).told
+    >>> mosaic(np.zeros((6, 9, 3), np.float32), 2).description
     '6 × 9 pixels'
     """
     if colours is None:

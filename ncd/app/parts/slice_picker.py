@@ -141,7 +141,7 @@ def default_slice(array: Array) -> ArraySlice:
     """Returns the default slice of an array.
 
     >>> batches = [default_slice(Array.parse(f"b:3 c:{n} x:4x4")) for n in (3, 2)]
-    >>> [(cut.dimensions[cut.along].name, cut.coloured) for cut in batches]
+    >>> [(cut.dimensions[cut.gallery_dim].name, cut.is_colour_image) for cut in batches]
     [('c', True), ('b', False)]
     """
     own = dimensions(array)

@@ -184,7 +184,7 @@ def _remedy(cure: Cure, text: str) -> Remedy:
     """Returns the button of a cure: the first line that it changes, as it will be."""
     old, new = text.split("\n"), cure.text.split("\n")
     first = min(cure.edits, default=Edit(1, 0, 0, ""))
-    line, added = first.line, first.new_text.startswith("\n")  # a line behind this one
+    line, added = first.line, first.new.startswith("\n")  # a line behind this one
     place = f"after line {line}" if added else f"line {line}"
     changed = "".join(new[line : line + 1]) if added else "".join(new[line - 1 : line])
     words = changed.strip()[:LONGEST] if added else _line_excerpt(changed, first)
@@ -214,7 +214,7 @@ def _line_excerpt(line: str, edit: Edit) -> str:
     """
     words = line.strip()
     start = max(0, edit.start - (len(line) - len(line.lstrip())))
-    end = min(start + len(edit.new_text) + ROOM, len(words))
+    end = min(start + len(edit.new) + ROOM, len(words))
     cut = min(start, max(0, end - LONGEST))
     cut = words.find(" ", cut, start) + 1 or cut if cut else 0  # at a word
     shown = words[cut : cut + LONGEST]

@@ -128,7 +128,7 @@ def parse_pin(entry: Entry, text: str) -> tuple[Pin | None, str]:
     (8, 22, 1, 'y cannot be 0: it is 1 or more. The nearest is 1.')
     >>> parse_pin(entry, "zz=3")
     (None, 'The pin has zz, which this page does not know.')
-    >>> parse_pin(entry, "lstm:h=2")[0].other.title
+    >>> parse_pin(entry, "lstm:h=2")[0].other_entry.title
     'LSTM'
     """
     head, colon, rest = text.rpartition(OF)

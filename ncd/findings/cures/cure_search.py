@@ -212,12 +212,12 @@ def _with_original_places(first: Candidate, second: Candidate) -> Candidate | No
         for old in sorted(first.edits):
             if old.line != edit.line:
                 continue
-            grown = len(old.new_text) - (old.end - old.start)
-            if start >= old.start + len(old.new_text):
+            grown = len(old.new) - (old.end - old.start)
+            if start >= old.start + len(old.new):
                 start, end = start - grown, end - grown
             elif end > old.start:
                 return None
-        moved.append(Edit(edit.line, start, end, edit.new_text))
+        moved.append(Edit(edit.line, start, end, edit.new))
     return Candidate(tuple(moved), second.cost, second.kind, second.changes)
 
 

@@ -20,7 +20,7 @@ class Edit:
         line: The line, counted from 1.
         start: The letters of the line before the place.
         end: The letters of the line before the end of the place.
-        new_text: What stands there afterwards.
+        new: What stands there afterwards.
 
     Source: this project's own.
     """
@@ -28,7 +28,7 @@ class Edit:
     line: int
     start: int
     end: int
-    new_text: str
+    new: str
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def apply_edits(text: str, edits: tuple[Edit, ...]) -> str:
     lines = text.split("\n")
     for edit in sorted(edits, reverse=True):
         line = lines[edit.line - 1]
-        lines[edit.line - 1] = line[: edit.start] + edit.new_text + line[edit.end :]
+        lines[edit.line - 1] = line[: edit.start] + edit.new + line[edit.end :]
     return "\n".join(lines)
 
 

@@ -192,7 +192,7 @@ def working_range(works: Works, now: int, hints: Iterable[int] = ()) -> SizeInte
         hints: Numbers that may be a step or a largest size.
 
     >>> working_range(lambda n: n % 16 == 0, 224)
-    SizeInterval(low=16, step=16, high=0, square=False, one=False)
+    SizeInterval(low=16, step=16, high=0, square=False, allows_one=False)
     >>> found = working_range(lambda n: 32 <= n < 36, 32)
     >>> found.low, found.high, working_range(lambda n: n == 3, 3).is_fixed
     (32, 35, True)

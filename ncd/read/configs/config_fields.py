@@ -30,7 +30,7 @@ class Fields:
 
     Source: ``PretrainedConfig`` of the library ``transformers``, which writes these files.
 
-    >>> Fields({"n_head": 12}).whole("n_head")
+    >>> Fields({"n_head": 12}).integer("n_head")
     12
     """
 

@@ -155,7 +155,7 @@ def _design(fields: Fields, choices: Mapping[str, Any], sizes: Mapping[str, int]
     flat = {**choices, "norm": choices.get("qk_norm", "")}
     own = {each.name: flat[each.name] for each in names_of(Heads) if each.name in flat}
     first, round, window = layers(fields, choices, sizes["n"])
-    usual = "gelu_pytorch_tanh" if choices.get("grown") == 0 else "silu"
+    usual = "gelu_pytorch_tanh" if choices.get("growth_factor") == 0 else "silu"
     function = choices.get("activation", usual)
     plain = {
         each.name: choices[each.name]

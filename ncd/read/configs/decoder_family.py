@@ -193,7 +193,7 @@ GPT: Values = {
     "positions": 0,
     "wide": True,
 }
-GEMMA: Values = {"activation": "gelu_pytorch_tanh", "tied": True, "grown": 0, "eps": 1e-6}
+GEMMA: Values = {"activation": "gelu_pytorch_tanh", "tied": True, "growth_factor": 0, "eps": 1e-6}
 NORMS_AROUND: Values = {"norms": "around", "scale": FieldValue("query_pre_attn_scalar", 256)}
 GEMMA_3: Values = {
     **GEMMA,
@@ -206,7 +206,7 @@ GEMMA_3: Values = {
 GRANITE: Values = {
     **BY_FIELD,
     **{
-        "grown": FieldValue("embedding_multiplier", 1.0),
+        "growth_factor": FieldValue("embedding_multiplier", 1.0),
         "part_scale": FieldValue("residual_multiplier", 1.0),
     },
     **{"scale": FieldValue("scores", 1.0), "word_scale": FieldValue("words", 1.0)},
@@ -244,7 +244,7 @@ def layers(
     round of so many.
 
     >>> layers(Fields({"sliding_window": 9}), {"windows": 3}, 8)[1] == (
-    ...     DecoderLayer(near=True), DecoderLayer(near=True), DecoderLayer())
+    ...     DecoderLayer(has_window=True), DecoderLayer(has_window=True), DecoderLayer())
     True
     """
     near = _windowed_layers(fields, choices.get("windows", ""), n)

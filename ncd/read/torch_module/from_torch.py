@@ -120,7 +120,7 @@ class Box:
     ...     def forward(self, x):
     ...         return x.cummax(1).values
     >>> found = from_torch(Largest(), torch.ones(2, 3))
-    >>> found.boxes[0].function, found.boxes[0].why
+    >>> found.boxes[0].function, found.boxes[0].reason
     ('cummax', 'cummax has no op of its own')
     """
 

@@ -143,11 +143,11 @@ def parse(name: str, t: int, v: int, seed: int, turn: str = "", text: str = "") 
 
     >>> parse("reversal", 3, 4, 0, text="a b, d").numbers
     (0, 1, 3)
-    >>> parse("reversal", 3, 4, 0, text="abx").wrong
+    >>> parse("reversal", 3, 4, 0, text="abx").error_text
     '“x” is none of the symbols here: a b c d.'
-    >>> parse("reversal", 3, 4, 0, text="ab").wrong
+    >>> parse("reversal", 3, 4, 0, text="ab").error_text
     'It takes 3 symbols at once, and these are 2.'
-    >>> parse("proofreader", 8, 78, 0, text='the cat says "hi"').wrong
+    >>> parse("proofreader", 8, 78, 0, text='the cat says "hi"').error_text
     '“says” is none of the 78 words here, which are listed beside the field.'
     """
     task = SEQUENCES[name]

@@ -210,7 +210,7 @@ class Rotary:
 
     Source: Su et al. 2021, "RoFormer", section 3.2.
 
-    >>> Rotary.plain(10000).turns
+    >>> Rotary.from_base(10000).turns
     '10000 ** (-r / n_r)'
     """
 

@@ -287,7 +287,7 @@ def read(text: str, inputs: Collection[str]) -> EinopsLine:
     """Parses a line such as ``y = reduce(ims, "b h w c -> h w c", "mean")``.
 
     >>> found = read('rearrange(ims[0], "h w c -> w h c").shape', ["ims"])
-    >>> found.given, found.first, found.calls[0].pattern
+    >>> found.input_name, found.uses_first_image, found.calls[0].pattern
     ('ims', True, 'h w c -> w h c')
     >>> found.patterns
     ((19, 33),)

@@ -101,7 +101,7 @@ def shipped_file(entry: Entry, settings: Mapping[str, int]) -> bytes | None:
     >>> entry = ncd.catalogue["reversal"]
     >>> read_note(shipped_file(entry, entry.settings({})))["seed"]
     '0'
-    >>> shipped_file(entry, entry.settings({"t": 7}))
+    >>> print(shipped_file(entry, entry.settings({"t": 7})))
     None
     """
     own = {knob.name: knob.default for knob in entry.knobs}

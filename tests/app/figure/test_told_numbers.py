@@ -188,7 +188,7 @@ def test_a_maximum_or_a_mean_is_of_its_numbers(
         ({"mean": None}, "(3) ÷ √(4 + 0.5) = 1.41", "mean square σ² = 4, of these 3."),
         ({"weight": 2.0}, "= 0.943, then 0.943 × γ 2 = 1.89", "of these"),
         ({"weight": 2.0, "bias": -3.0}, "0.943 × γ 2 + β (−3) = −1.11", "of these"),
-        ({"kept": True}, "(3 − 1)", "kept from training"),
+        ({"uses_running_statistics": True}, "(3 − 1)", "kept from training"),
     ],
 )
 def test_a_norm_is_told_step_by_step(more: dict[str, Any], steps: str, known: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 import ncd
-from tests.browser.page.test_visit import ATTENTION, scores, until_query, visit
+from tests.browser.page.test_visit import ATTENTION, made_by, until_query, visit
 from tests.browser.waits import location
 
 pytestmark = pytest.mark.browser
@@ -51,7 +51,7 @@ def test_a_weight_is_explained_and_closed_by_the_keyboard_alone(page: Page, addr
     expect(hint(page)).to_be_hidden()
     expect(told(page)).to_be_in_viewport()
     run = ncd.trace(*_run())
-    weight = run.values[scores()][1, 1, 0].item()
+    weight = run.values[made_by("Softmax")][1, 1, 0].item()
     title = told(page).locator("h2")
     shown = float(title.inner_text().rpartition(":")[2])
     assert shown == pytest.approx(weight, rel=0.01)

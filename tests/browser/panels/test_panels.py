@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 import ncd
 from ncd.app.parts import heatmap
-from tests.browser.page.test_visit import ATTENTION, query, scores, visit
+from tests.browser.page.test_visit import ATTENTION, made_by, query, visit
 from tests.browser.server import FAREWELL, ROOT, awaited, free_port
 from tests.browser.waits import next_frame
 from tests.support.polling import to_pass
@@ -221,7 +221,7 @@ def test_each_head_has_its_own_picture(page: Page, address: str) -> None:
 def _run_maps() -> heatmap.CellGrid:
     """The weights of every head on the page of attention, on random arrays."""
     trace = ncd.trace(*_run())
-    values: heatmap.CellGrid = trace.values[scores()].detach().permute(2, 0, 1).numpy()
+    values: heatmap.CellGrid = trace.values[made_by("Softmax")].detach().permute(2, 0, 1).numpy()
     return values
 
 
@@ -229,7 +229,9 @@ def _run_maps() -> heatmap.CellGrid:
 
 
 def test_two_axes_make_the_picture_and_the_others_are_cut(page: Page, address: str) -> None:
-    visit(page, address, f"{ATTENTION}?panel=Values&select={scores()}&input=random arrays")
+    visit(
+        page, address, f"{ATTENTION}?panel=Values&select={made_by('Softmax')}&input=random arrays"
+    )
     page.get_by_label("Rows by columns").select_option("h,x")
     expect(page.locator(".map .title.rows")).to_have_text("h")
     expect(page).to_have_url(re.compile("picture=h(,|%2C)x"))
@@ -238,7 +240,7 @@ def test_two_axes_make_the_picture_and_the_others_are_cut(page: Page, address: s
     expect(page).to_have_url(re.compile(r"slices=y\.5"))
     expect(row).to_have_attribute("aria-pressed", "true")  # it comes with the map
     trace = ncd.trace(*_run())
-    value = trace.values[scores()][5, 0, 0].item()
+    value = trace.values[made_by("Softmax")][5, 0, 0].item()
     frame(page).hover(position={"x": 3, "y": 3})
     shown = float(tip(page).inner_text().split()[-1].replace("−", "-"))
     assert shown == pytest.approx(value, rel=0.01)
@@ -250,7 +252,7 @@ def _run() -> tuple[ncd.CircuitModule, *tuple[object, ...]]:
 
 
 def test_arrays_and_axes_are_called_as_on_the_wires(page: Page, address: str) -> None:
-    visit(page, address, f"{ATTENTION}?panel=Values&select={scores()}")
+    visit(page, address, f"{ATTENTION}?panel=Values&select={made_by('Softmax')}")
     expect(page.locator("h2[data-array]")).to_contain_text("weights")
     expect(page.locator(".map .title .axis.bar[data-axis=x]")).to_be_visible()
     visit(page, address, "/residual-block?panel=Values")

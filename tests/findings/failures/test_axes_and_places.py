@@ -59,7 +59,7 @@ def _failure(call: str) -> Finding:
 def test_an_axis_that_is_not_there_is_named_with_those_that_are(call: str) -> None:
     found = _failure(call)
     assert "2 × 3 × 4 has no axis 5; its axes are 0 to 2, or -3 to -1 from the last." in found.says
-    assert call in UNCURED or [edit.new_text for edit in found.cures[0].edits] == ["2"]
+    assert call in UNCURED or [edit.new for edit in found.cures[0].edits] == ["2"]
 
 
 def test_a_new_axis_and_one_from_the_last_have_their_own_range() -> None:
@@ -76,7 +76,7 @@ def test_a_position_that_is_not_there_is_named_with_those_that_are(call: str) ->
     found = _failure(call)
     first, last = reason.split("(…)")
     assert first in found.says and f"{last} is asked for" in found.says
-    assert [edit.new_text for edit in found.cures[0].edits] == [cure]
+    assert [edit.new for edit in found.cures[0].edits] == [cure]
 
 
 FINE = """

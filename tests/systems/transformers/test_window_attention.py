@@ -66,6 +66,6 @@ def test_the_panel_hides_what_later_layers_reach(monkeypatch: pytest.MonkeyPatch
     TOKEN_REACH.show(here)
     found = token_reach.reach(here, 3, 12)
     expected = np.where(found <= 2, found, np.nan)
-    np.testing.assert_array_equal(shown["map"].pooled.maps, expected)
+    np.testing.assert_array_equal(shown["map"].pooled_maps.maps, expected)
     rows = re.findall(r'<td>(\d)</td><td class="number">(\d+)</td><td [^>]*>(\d+)<', shown["aside"])
     assert rows == [("1", "4", "4"), ("2", "7", "7"), ("3", "10", "10")]

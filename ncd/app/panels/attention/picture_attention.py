@@ -236,7 +236,7 @@ class Tiling:
     def window_range(self, place: int) -> range:
         """Returns the patches along one side that share a window with one.
 
-        >>> Tiling(6, 3, 1).around(5)
+        >>> Tiling(6, 3, 1).window_range(5)
         range(4, 6)
         """
         return next(range(a, b) for a, b in pairwise(self.edges) if a <= place < b)
@@ -244,7 +244,7 @@ class Tiling:
     def window_position(self, row: int, column: int) -> tuple[int, int]:
         """Returns the number of a patch's window, and its number within that.
 
-        >>> Tiling(6, 3, 1).numbered(0, 2)
+        >>> Tiling(6, 3, 1).window_position(0, 2)
         (2, 7)
         """
         down, up = divmod((row - self.shift) % self.side, self.window)

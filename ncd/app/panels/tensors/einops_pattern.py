@@ -162,7 +162,7 @@ def _picture(tensor: Tensor, colours: int | None) -> Mosaic:
 def colour_axes(found: CheckedLine) -> tuple[int | None, ...]:
     """Returns the position of the colour axis before and after each call, or None if it is merged.
 
-    >>> from ncd.app.panels.tensors.einops_shape_check import tried
+    >>> from ncd.app.panels.tensors.einops_shape_check import checked_line
     >>> sizes = {"b": 2, "h": 4, "w": 6, "c": 3}
     >>> colour_axes(checked_line('rearrange(ims, "b h w c -> c h (b w)")', sizes))
     (3, 0)
@@ -188,7 +188,7 @@ def colour_axes(found: CheckedLine) -> tuple[int | None, ...]:
 def choices(text: str, found: CheckedLine) -> tuple[Shape, ...]:
     """Returns the right shape among three wrong ones, in a fixed pseudo-random order.
 
-    >>> from ncd.app.panels.tensors.einops_shape_check import tried
+    >>> from ncd.app.panels.tensors.einops_shape_check import checked_line
     >>> text = 'reduce(ims, "b h w c -> h w c", "mean")'
     >>> choices(text, checked_line(text, {"b": 6, "h": 8, "w": 9, "c": 3}))
     ((8, 9, 3), (8, 3, 9), (9, 8, 3), (6, 8, 9, 3))

@@ -111,7 +111,7 @@ def _count_sentence(found: PatchReading) -> str:
 def read(term: ncd.Term, n: int) -> PatchReading:
     """Runs the system on the positions of the pixels, and looks up the pixels there.
 
-    >>> [read(patches(cut), 4).ordered for cut in CODES]
+    >>> [read(patches(cut), 4).ordered_count for cut in CODES]
     [16, 4, 0, 0]
     """
     places = torch.arange(CHANNELS * SIDE**2, dtype=torch.float32).view(CHANNELS, SIDE, SIDE)

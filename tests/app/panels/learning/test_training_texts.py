@@ -126,7 +126,7 @@ def test_before_they_begin_both_are_not_trained_and_the_end_is_chosen(begun: boo
         SimpleNamespace(steps=20, progress=[*run(1, 2)], given=two_codes.MODULE),
         SimpleNamespace(steps=20, progress=[], given=two_codes.FUNCTION["one start"]),
     ]
-    now: Any = SimpleNamespace(runs=runs, ended=False) if begun else None
+    now: Any = SimpleNamespace(runs=runs, has_ended=False) if begun else None
     waiting = {2: "", 0: "It waits."}
     with (
         patch.object(st, "session_state", {two_codes.EPOCHS.name: "100"}),
