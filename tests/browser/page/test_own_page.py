@@ -118,7 +118,7 @@ def test_the_first_page_reads_a_sentence(page: Page, address: str) -> None:
     expect(page.get_by_role("button", name="old", exact=True)).to_have_attribute(
         "aria-pressed", "true"
     )
-    below = page.get_by_text("New here?")
+    below = page.get_by_text("New here?", exact=True)
     before = below.bounding_box()
     move(page, "h")
     expect(page.get_by_role("status").first).to_contain_text("5 heads of 16 features")

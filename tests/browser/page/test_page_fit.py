@@ -91,7 +91,8 @@ def test_a_page_of_its_own_kind_does_not_jump(
         quiet(page)
         assert page.evaluate("window.ncdShift") <= SHIFT, (name, width)
         if not name:
-            expect(page.get_by_text("New here?")).to_be_visible()  # hidden while it may jump
+            door = page.get_by_text("New here?", exact=True)
+            expect(door).to_be_visible()  # hidden while it may jump
             expect(page.get_by_role("textbox", name="A sentence")).to_be_visible()
         page.close()
 

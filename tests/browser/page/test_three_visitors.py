@@ -31,7 +31,7 @@ def test_a_newcomer_drags_a_size_and_opens_a_system(page: Page, address: str) ->
     expect(page.get_by_role("button", name="Put back head 3")).to_be_visible()
     expect(page.locator(".asked ins")).not_to_have_text("are")
     page.get_by_role("link", name="multi-head attention", exact=True).first.click()
-    expect(page).to_have_url(re.compile("/multi-head-attention$"))
+    expect(page).to_have_url(re.compile(r"/multi-head-attention\?panel=Step$"))
     drawn(page)
     section = page.get_by_test_id("stTopNavSection").filter(has_text="Attention").first
     expect(section).to_have_attribute("aria-current", "true")
