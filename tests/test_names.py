@@ -54,8 +54,8 @@ WRITTEN = words(
     """
     Array.below Repeat.shared Formats.cached Function.of Index.at Pad.before Pad.after
     Cumulative.how Reduce.how Swap.first Entry.cached PublishedModel.cached InputSpec.trained
-    Answer.assumed ModuleCall.assumed ModuleCall.drawn ModuleCall.refused Field.assumed
-    CallForm.first CallForm.last Report.refused CheckedTerm.where PeakMemory.how
+    Answer.assumed Edit.new ModuleCall.assumed ModuleCall.drawn ModuleCall.refused
+    Field.assumed CallForm.first CallForm.last Report.refused CheckedTerm.where PeakMemory.how
     Options.collapsed Knob.least Knob.most Knob.below Ticket.ended Loop.shared
     ImportedArray.below WindowSizes.padded WindowSizes.left WindowWalk.before WindowWalk.after
     WindowWalk.apart TransposedSizes.reached
