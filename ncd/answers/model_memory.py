@@ -91,8 +91,8 @@ def model_memory(circuit: Circuit, cached: tuple[str, ...]) -> ModelMemory:
         name: cost_of(circuit, Formats(name, _activation_format(name))).weight_bytes
         for name in WEIGHTS
     }
-    kept = kept_by_window(circuit, cached)
-    return ModelMemory(weights, kept, _max_numbers_per_token(circuit), kept_states(circuit))
+    kept = cached_numbers_by_window(circuit, cached)
+    return ModelMemory(weights, kept, _max_numbers_per_token(circuit), state_number_count(circuit))
 
 
 def _activation_format(name: str) -> str:
@@ -117,7 +117,7 @@ def layer_windows(circuit: Circuit) -> tuple[int, ...]:
     return tuple(found)
 
 
-def kept_by_window(circuit: Circuit, cached: tuple[str, ...]) -> dict[int, int]:
+def cached_numbers_by_window(circuit: Circuit, cached: tuple[str, ...]) -> dict[int, int]:
     """Returns the numbers that a cache keeps of a token, by the window of their layers."""
     found: dict[int, int] = {}
     numbers = window = 0
@@ -131,11 +131,12 @@ def kept_by_window(circuit: Circuit, cached: tuple[str, ...]) -> dict[int, int]:
     return found
 
 
-def kept_states(circuit: Circuit) -> int:
+def state_number_count(circuit: Circuit) -> int:
     """Returns the numbers of all states of a text, with the last positions before a convolution.
 
     >>> import ncd
-    >>> kept_states(ncd.elaborate(ncd.catalogue["mamba"].build(n=3, d=32, s=8, w=4)))  # 3 layers
+    >>> three_layers = ncd.catalogue["mamba"].build(n=3, d=32, s=8, w=4)
+    >>> state_number_count(ncd.elaborate(three_layers))
     1056
     """
     scans = [loop for loop in circuit.loops if loop.kind == "scan"]

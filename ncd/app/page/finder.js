@@ -45,12 +45,12 @@ function option(told, place) {
 
 function find() {
   const text = wish.value.trim();
-  const asked = wishes(text, topicsOf(FOUND_BY));
-  const found = FOUND_BY.map((told) => ({ told, met: answerTo(asked, told) })).filter(({ met }) => met);
+  const asked = wishes(text, topicsOf(SEARCHED_PAGES));
+  const found = SEARCHED_PAGES.map((told) => ({ told, met: answerTo(asked, told) })).filter(({ met }) => met);
   found.sort((one, other) => one.met.rank - other.met.rank);
   foundPages.replaceChildren(...found.map(({ told }, place) => option(told, place)));
   select(foundPages.firstChild);
-  finder.querySelector("p").textContent = found.length ? "" : nothingMatches(text, FOUND_BY);
+  finder.querySelector("p").textContent = found.length ? "" : nothingMatches(text, SEARCHED_PAGES);
 }
 
 function openFinder() {

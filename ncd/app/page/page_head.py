@@ -40,25 +40,25 @@ def heads() -> dict[str, tuple[str, str]]:
     }
 
 
-def found_by() -> list[dict[str, object]]:
+def searched_pages() -> list[dict[str, object]]:
     """Returns what the search of every page knows of each: its names, topics and first sentence."""
-    systems: list[dict[str, object]] = [
-        {
-            **{"name": own.name, "title": own.title, "section": own.section, "source": own.source},
-            **{"lead": HEADS[own.name][1], "topics": topics(own.name), "axes": [], "ops": []},
-            "also": [preset.title for preset in own.presets],
-        }
-        for own in CATALOGUE.values()
-    ]
-    others: list[dict[str, object]] = [
-        {
-            **{"name": name, "title": title.removesuffix(f" · {navigation.TITLE}"), "lead": words},
-            **{"section": "", "source": "", "topics": {}, "axes": [], "ops": [], "also": []},
-        }
-        for name, (title, words) in HEADS.items()
-        if name not in CATALOGUE
-    ]
-    return others + systems
+    found: list[dict[str, object]] = []
+    for name, (title, words) in HEADS.items():
+        entry = CATALOGUE.get(name)
+        found.append(
+            {
+                "name": name,
+                "title": title.removesuffix(f" · {navigation.TITLE}"),
+                "lead": words,
+                "section": entry.section if entry else "",
+                "source": entry.source if entry else "",
+                "topics": topics(name),
+                "also": [preset.title for preset in entry.presets] if entry else [],
+                "axes": [],
+                "ops": [],
+            }
+        )
+    return found
 
 
 HEADS = heads()
@@ -76,7 +76,7 @@ SCRIPT = StaticFile.from_text(
     f"const LOST = {json.dumps(NOT_FOUND_HEAD[1])};\n"
     f"const MENUS = {json.dumps(MENUS)};\n"
     f"const LIGHT = {json.dumps(LIGHT)};\n"
-    f"const FOUND_BY = {json.dumps(found_by())};\n"
+    f"const SEARCHED_PAGES = {json.dumps(searched_pages())};\n"
     f"{read_static('page/page.js', 'page/print.js')}\n{SEARCH_JS}\n{read_static('page/finder.js')}",
 )
 FILES = {file.name: file for file in (SHEET, SCRIPT, text_editor.SCRIPT)}

@@ -42,7 +42,7 @@ def _construction_reason(failure: Failure) -> str:
         return (
             f"{name} cannot be made: {parts} is not divisible by {groups}{_divisor_phrase(noun)}."
         )
-    words = [_own_words(failure), equation_words(failure)]
+    words = [_torch_message(failure), equation_words(failure)]
     return f"{name} cannot be made: {'; '.join(filter(None, words))}."
 
 
@@ -74,11 +74,11 @@ def _python_error_reason(failure: Failure) -> str:
         isinstance(error, ValueError | RuntimeError | TypeError | IndexError)
         and failure.layer is None
     ):
-        return f"`{failure.source}`: {_own_words(failure)}" + (f"; {words}." if words else ".")
+        return f"`{failure.source}`: {_torch_message(failure)}" + (f"; {words}." if words else ".")
     return ""
 
 
-def _own_words(failure: Failure) -> str:
+def _torch_message(failure: Failure) -> str:
     said = plain_message(failure.message)
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     words = (
@@ -113,5 +113,5 @@ def _general(failure: Failure) -> str:
         fact = ": it fails"
     name = _head(failure)
     join = " " if failure.layer is not None else ""
-    reason = words or _own_words(failure)
+    reason = words or _torch_message(failure)
     return f"{name}{join}{fact}: {reason}."

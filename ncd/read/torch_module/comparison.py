@@ -147,7 +147,7 @@ def largest_difference(one: Tensor, two: Tensor) -> float:
     return float((a - b)[both].abs().max()) if bool(both.any()) else 0.0
 
 
-def given_inputs(term: Term, inputs: Sequence[Any]) -> list[Tensor]:
+def tensors_for_term(term: Term, inputs: Sequence[Any]) -> list[Tensor]:
     """Returns the tensors among a module's inputs as the term takes them, on the CPU."""
     tensors = [x.detach().cpu() for x in inputs if isinstance(x, Tensor)]
     pairs = zip(tensors, term.dom, strict=True)
@@ -205,7 +205,7 @@ def _differences(
         except TorchRefuses as error:
             error.node = evaluated.present
             raise
-        run, given = borrowing(elaborate(term), weights).eval(), given_inputs(term, made.inputs)
+        run, given = borrowing(elaborate(term), weights).eval(), tensors_for_term(term, made.inputs)
         if wide:
             run, given = run.double(), [x.double() if x.is_floating_point() else x for x in given]
         ours: Any = run(*given)

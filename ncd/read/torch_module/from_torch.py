@@ -24,10 +24,10 @@ from ncd.read.torch_module.comparison import (
     TorchRefuses,
     compare_with_module,
     copy_weights,
-    given_inputs,
     largest_difference,
     refusals,
     state_dict,
+    tensors_for_term,
 )
 from ncd.read.torch_module.graph_reader import record_module
 from ncd.read.torch_module.idioms import idioms
@@ -189,7 +189,7 @@ class Imported:
         torch itself stops on these inputs.
         """
         mine = self.module().eval()
-        given = given_inputs(self.term, self.exported_module.inputs)
+        given = tensors_for_term(self.term, self.exported_module.inputs)
         try:
             with torch.no_grad(), refusals():
                 theirs = self.exported_module.run()

@@ -31,7 +31,7 @@ def with_point_noise(pictures: Tensor, knobs: Knobs, random: torch.Generator) ->
     return (pictures, noise), pictures
 
 
-def made_noisy(pictures: Tensor, knobs: Knobs, random: torch.Generator) -> InputsAndTargets:
+def add_noise(pictures: Tensor, knobs: Knobs, random: torch.Generator) -> InputsAndTargets:
     """Returns pictures (n, o, x, x), each at a step of its own; the answer is the noise in it.
 
     Source: Ho et al. 2020, "Denoising Diffusion Probabilistic Models", algorithm 1.
@@ -411,7 +411,7 @@ TASKS: Mapping[str, Task] = {
             2e-3,
             available,
             ("x", "o"),
-            noise=made_noisy,
+            noise=add_noise,
         ),
         *(
             Task(

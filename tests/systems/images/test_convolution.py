@@ -20,6 +20,18 @@ PARAMETERS = {
 PLACES = {"lenet-conv1": 28, "alexnet-conv1": 55, "resnet-conv1": 112, "vit-patches": 14}
 
 
+def assert_same_layer(module: nn.Module, layer: nn.Module, x: torch.Tensor) -> None:
+    """Compares outputs and gradients with those of a layer of torch on one example."""
+    one, two = x.clone().requires_grad_(), x.clone().requires_grad_()
+    ours, theirs = module(one), layer(two[None])[0]
+    torch.testing.assert_close(ours, theirs)
+    weigh = torch.randn_like(ours)
+    found = torch.autograd.grad((ours * weigh).sum(), (one, *module.parameters()))
+    wanted = torch.autograd.grad((theirs * weigh).sum(), (two, *layer.parameters()))
+    for a, b in zip(found, wanted, strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-4)
+
+
 @pytest.mark.parametrize(
     "knobs",
     [
@@ -41,14 +53,7 @@ def test_it_is_the_layer_of_torch(knobs: dict[str, int]) -> None:
     layer.load_state_dict(
         {name.removeprefix("conv."): w for name, w in module.state_dict().items()}
     )
-    one, two = x.clone().requires_grad_(), x.clone().requires_grad_()
-    ours, theirs = module(one), layer(two[None])[0]
-    torch.testing.assert_close(ours, theirs)
-    weigh = torch.randn_like(ours)
-    found = torch.autograd.grad((ours * weigh).sum(), (one, *module.parameters()))
-    wanted = torch.autograd.grad((theirs * weigh).sum(), (two, *layer.parameters()))
-    for a, b in zip(found, wanted, strict=True):
-        torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-4)
+    assert_same_layer(module, layer, x)
 
 
 def test_a_published_layer_has_its_published_parameters_and_places() -> None:

@@ -10,6 +10,7 @@ from torch import nn
 
 import ncd
 from ncd.app.panels.images.convolution_matrix import gradient_of_convolution, line_matrix
+from tests.systems.images.test_convolution import assert_same_layer
 
 ENTRY = ncd.catalogue["transposed-convolution"]
 LAYERS = {1: nn.ConvTranspose1d, 2: nn.ConvTranspose2d, 3: nn.ConvTranspose3d}
@@ -41,14 +42,7 @@ def test_it_is_the_layer_of_torch(knobs: dict[str, int]) -> None:
     k, s, p, o, d = (own[name] for name in "kspod")
     layer = LAYERS[own["n"]](own["c"], own["f"], k, s, p, o, dilation=d)
     layer.load_state_dict({name.removeprefix("up."): w for name, w in module.state_dict().items()})
-    one, two = x.clone().requires_grad_(), x.clone().requires_grad_()
-    ours, theirs = module(one), layer(two[None])[0]
-    torch.testing.assert_close(ours, theirs)
-    weigh = torch.randn_like(ours)
-    found = torch.autograd.grad((ours * weigh).sum(), (one, *module.parameters()))
-    wanted = torch.autograd.grad((theirs * weigh).sum(), (two, *layer.parameters()))
-    for a, b in zip(found, wanted, strict=True):
-        torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-4)
+    assert_same_layer(module, layer, x)
 
 
 def test_a_published_layer_has_its_published_parameters_and_places() -> None:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 import ncd
-from ncd.answers.model_memory import kept_by_window, layer_windows
+from ncd.answers.model_memory import cached_numbers_by_window, layer_windows
 from ncd.app.panels.attention.kv_cache import CONTEXT
 from ncd.app.parts import heatmap, map_component
 from ncd.app.parts.map_component import AxisLabels, CellFrame, Heatmap
@@ -127,7 +127,7 @@ MAX_LAYER_ROWS = 48  # rows
 
 def kept_positions(scene: Scene, context: int) -> int:
     """Returns the numbers that a cache holds of a text: all positions, or those of a window."""
-    kept = kept_by_window(scene.circuit, scene.entry.cached)
+    kept = cached_numbers_by_window(scene.circuit, scene.entry.cached)
     return sum(n * min(context, window or context) for window, n in kept.items())
 
 

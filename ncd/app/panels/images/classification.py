@@ -207,7 +207,7 @@ def _html(scene: Scene, masks: Masks) -> str:
     return (
         f'{STYLE}{_summary_html(scene, masks)}<div class="masks">{figures}</div>'
         f"<p>{_kinds(scene.settings['y'])} A pixel that is struck through is wrong.</p>"
-        f"{_others(masks, at)}"
+        f"{_picture_buttons(masks, at)}"
     )
 
 
@@ -235,7 +235,7 @@ def _kinds(classes: int) -> str:
     return f"{' · '.join(fields)}."
 
 
-def _others(masks: Masks, at: int) -> str:
+def _picture_buttons(masks: Masks, at: int) -> str:
     """Returns all pictures as buttons."""
     buttons = (
         PICTURE_NUMBER.button(

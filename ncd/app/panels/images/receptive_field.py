@@ -56,7 +56,7 @@ class SeenField:
         return bool((self.formula == (self.gradient > 0)).all())
 
 
-def seen_field(scene: Scene, at: tuple[int, int]) -> SeenField:
+def observed_field(scene: Scene, at: tuple[int, int]) -> SeenField:
     """Returns what a place of the result sees, by formula and by gradient."""
     stack = stack_of(**scene.settings)
     side = scene.settings["x"]
@@ -81,7 +81,7 @@ def show_receptive_field(scene: Scene) -> None:
     at = OBSERVER_PLACE.among(side, side) or (side // 2, side // 2)  # the middle one at first
     key = (*scene.run_key, at)
     found = cached_value(
-        "seen", scene.term, *key, make=lambda: scene.run_in_pool(lambda: seen_field(scene, at))
+        "seen", scene.term, *key, make=lambda: scene.run_in_pool(lambda: observed_field(scene, at))
     )
     jump = int(np.prod([layer.stride for layer in stack]))
     numbers = made[0]

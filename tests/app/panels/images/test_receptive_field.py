@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 import ncd
-from ncd.app.panels.images.receptive_field import RECEPTIVE_FIELD, seen_field
+from ncd.app.panels.images.receptive_field import RECEPTIVE_FIELD, observed_field
 from ncd.app.scene.scene import Scene
 from ncd.systems.images.convolution_stack import field_sizes, field_start, seen_places, stack_of
 from ncd.systems.inputs.run_inputs import opening_inputs
@@ -57,7 +57,7 @@ def test_the_gradient_is_where_the_formula_says(knobs: dict[str, int]) -> None:
 def test_the_panel_finds_both_equal(knobs: dict[str, int]) -> None:
     own = page(**knobs)
     side = own.term.cod[0][-1].shape[0]
-    found = seen_field(own, (side // 2, side - 1))
+    found = observed_field(own, (side // 2, side - 1))
     assert found.equal and found.formula.any() and not found.formula.all()
     other = replace(found, gradient=np.zeros_like(found.gradient))
     assert not other.equal
