@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from ncd.read.torch_calls.import_recorder import ImportFailed
     from ncd.read.torch_module.from_torch import Box, Imported, from_torch
     from ncd.rewrite.gradient import gradient
+    from ncd.rewrite.rewriting import Rewrite, apply, rewrites
     from ncd.rewrite.tile_loop import Result, run_stream
     from ncd.rewrite.tile_schedule import Stream, stream
     from ncd.run.checkpointing import Checkpoints, Saved, SavedArray, checkpoints, saved
@@ -71,6 +72,7 @@ _LATE = {
     "write.torch_source.source_file": ("source",),
     "circuit.costs": ("Cost", "cost"),
     "rewrite.gradient": ("gradient",),
+    "rewrite.rewriting": ("Rewrite", "apply", "rewrites"),
     "drawing.backends.drawing": ("Drawing",),
     "drawing.elements.primitives": ("Thumbnail",),
     "drawing.pipeline": ("draw",),
@@ -168,6 +170,7 @@ __all__ = [
     "Rename",
     "Repeat",
     "Result",
+    "Rewrite",
     "Roll",
     "Sample",
     "Saved",
@@ -195,6 +198,7 @@ __all__ = [
     "Window",
     "Wire",
     "abreast",
+    "apply",
     "ask",
     "autograd",
     "catalogue",
@@ -215,6 +219,7 @@ __all__ = [
     "parse",
     "plain",
     "prove",
+    "rewrites",
     "run_stream",
     "saved",
     "seq",

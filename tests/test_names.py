@@ -54,7 +54,7 @@ WRITTEN = words(
     """
     Array.below Repeat.shared Formats.cached Function.of Index.at Pad.before Pad.after
     Cumulative.how Reduce.how Swap.first Entry.cached PublishedModel.cached InputSpec.trained
-    Answer.assumed Edit.new ModuleCall.assumed ModuleCall.drawn ModuleCall.refused
+    Rewrite.at Answer.assumed Edit.new ModuleCall.assumed ModuleCall.drawn ModuleCall.refused
     Field.assumed CallForm.first CallForm.last Report.refused CheckedTerm.where PeakMemory.how
     Options.collapsed Knob.least Knob.most Knob.below Ticket.ended Loop.shared
     ImportedArray.below WindowSizes.padded WindowSizes.left WindowWalk.before WindowWalk.after

@@ -1,0 +1,1 @@
+"""Edits: rules that change what a system computes."""

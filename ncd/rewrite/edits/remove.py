@@ -1,0 +1,46 @@
+"""Removes an op or a block that gives arrays like those that it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from ncd.circuit.circuit import Cell
+from ncd.errors import MismatchError
+from ncd.language.terms import Term
+from ncd.rewrite.rules.rule import NO_OPTIONS, Options, Replacement, Rule, Target, keep_names
+from ncd.rewrite.rules.term_paths import Path, identity
+
+
+class Remove(Rule):
+    """Takes an op or a block out: its wires run through."""
+
+    name: ClassVar[str] = "remove"
+
+    def candidates(self, target: Target) -> Iterator[tuple[str, Options]]:
+        if target.is_part and target.inputs == target.outputs:
+            yield target.place, NO_OPTIONS
+
+    def title(self, options: Options) -> str:
+        return "Remove"
+
+    def replacement(self, target: Target, options: Options) -> Replacement:
+        path = target.path
+        if target.inputs != target.outputs:
+            raise MismatchError(
+                f"it takes ({target.inputs}) and gives ({target.outputs}), so that nothing would "
+                "give what comes after it",
+                where=f"Remove {target.place}",
+                bound=target.inputs.axes,
+                cure="an op that gives the axes that it takes, or another op in its place",
+            )
+        kept: dict[Path, Term] = {**keep_names(target.paths, cells_within(target))}
+        return Replacement({**kept, path: identity(target.inputs)})
+
+
+def cells_within(target: Target) -> tuple[Cell, ...]:
+    """Returns the op at a place, or all ops of its block."""
+    if target.cell is not None:
+        return (target.cell,)
+    ids = target.circuit.cell_ids_by_fence.get(target.place, ())
+    return tuple(map(target.circuit.cell, ids))

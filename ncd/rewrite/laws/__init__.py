@@ -1,0 +1,1 @@
+"""Laws: rules that preserve what a system computes."""

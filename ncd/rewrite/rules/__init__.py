@@ -1,0 +1,1 @@
+"""Rules that rewrite terms, the places that they are for, and terms with other parts there."""

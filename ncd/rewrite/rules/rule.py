@@ -1,0 +1,256 @@
+"""Rules that rewrite terms: the questions to each of them, and the places in a drawing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from ncd.circuit.circuit import Cell, Circuit, Fence, Value
+from ncd.errors import MismatchError, ParseError, UnknownNameError, short_repr, unknown_name_error
+from ncd.language.axes import Array, Type
+from ncd.language.cached_property import lazy_property
+from ncd.language.fields import field_names
+from ncd.language.op import Op
+from ncd.language.terms import Term, replace_fields
+from ncd.rewrite.rules.term_paths import Path, TermPaths, part_at, replace_parts
+
+Options = Mapping[str, Any]  # parameters of a rewrite, as JSON has them
+Weights = Mapping[str, Any]  # tensors by their names in a compiled module
+WHOLE_TERM, AXIS_PREFIX = "", "axis:"
+NO_OPTIONS: Options = MappingProxyType({})
+
+
+# --- The place of a rewrite: an op, an array, a block, an axis or the whole term
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """A place in the circuit of a term.
+
+    Args:
+        paths: The circuit, with the paths of its ops and blocks.
+        place: An id as in the drawing, ``n3``, ``v4`` or ``f1``; ``axis:m`` for an axis; empty
+            for the whole term.
+    """
+
+    paths: TermPaths
+    place: str
+
+    @property
+    def circuit(self) -> Circuit:
+        """The circuit of the term."""
+        return self.paths.circuit
+
+    @property
+    def term(self) -> Term:
+        """The whole term, with its sizes."""
+        return self.circuit.term
+
+    @lazy_property
+    def cell(self) -> Cell | None:
+        """The op at this place; None if it is another kind of place."""
+        cell = self.circuit.cells_by_id.get(self.place)
+        return cell if cell is not None and self.place in self.paths.by_id else None
+
+    @lazy_property
+    def value(self) -> Value | None:
+        """The array at this place; None if it is another kind of place."""
+        return self.circuit.values.get(self.place)
+
+    @lazy_property
+    def fence(self) -> Fence | None:
+        """The block or loop at this place; None if it is another kind of place."""
+        return next((fence for fence in self.circuit.fences if fence.id == self.place), None)
+
+    @property
+    def axis(self) -> str:
+        """The name of the axis at this place; empty if it is another kind of place."""
+        return self.place.removeprefix(AXIS_PREFIX) if self.place.startswith(AXIS_PREFIX) else ""
+
+    @property
+    def is_part(self) -> bool:
+        """Whether it is an op or a block that stands in the term."""
+        return self.place in self.paths.by_id
+
+    @lazy_property
+    def path(self) -> Path:
+        """The path of the op or block; that of the whole term is empty."""
+        return self.paths.path(self.place) if self.place else ()
+
+    @property
+    def part(self) -> Term:
+        """The op, block or whole term at this place."""
+        return part_at(self.term, self.path)
+
+    @lazy_property
+    def inputs(self) -> Type:
+        """The arrays that the op, the block or the whole term takes, as they are called there."""
+        return self._arrays(0)
+
+    @lazy_property
+    def outputs(self) -> Type:
+        """The arrays that the op, the block or the whole term gives."""
+        return self._arrays(1)
+
+    def _arrays(self, side: int) -> Type:
+        if self.cell is not None:
+            return (self.cell.site.inputs, self.cell.site.outputs)[side]
+        if self.fence is not None:
+            return Type(value.array for value in self.fence.states[-side])
+        return Type(value.array for value in self.circuit.states[-side])
+
+    def check(self) -> None:
+        """Raises UnknownNameError if the term has no such place."""
+        axes = {axis.name for axis in self.circuit.axes}
+        places: tuple[object, ...] = (self.cell, self.value, self.fence)
+        if self.place and self.axis not in axes and all(place is None for place in places):
+            raise UnknownNameError(
+                f"there is no place {short_repr(self.place)}",
+                cure="an id such as n0, v0 or f0, or axis:NAME",
+            )
+
+    def copies(self) -> tuple[Target, ...]:
+        """Returns this place in every body of the repetitions around it, itself first."""
+        if self.place in self.paths.by_id:
+            return tuple(Target(self.paths, id) for id in self.paths.copies(self.place))
+        maker = self.circuit.producers.get(self.place)
+        if maker is None or maker.id not in self.paths.by_id:
+            return (self,)
+        place = [value.id for value in maker.outputs].index(self.place)
+        cells = (self.circuit.cell(id) for id in self.paths.copies(maker.id))
+        return tuple(Target(self.paths, cell.outputs[place].id) for cell in cells)
+
+
+# --- What a rule makes, and what it is asked
+
+
+@dataclass(frozen=True)
+class Replacement:
+    """The parts that a rule makes at one place.
+
+    Args:
+        parts: The new parts of the term, by their paths.
+        weights: The function that gives the new parameters from the old ones, by the names that
+            they have in a compiled module; None if all that stay keep their names and values.
+        keep_inputs: Whether the whole term takes the same arrays as before.
+    """
+
+    parts: Mapping[Path, Term]
+    weights: Callable[[Weights], Weights] | None = None
+    keep_inputs: bool = True
+
+
+@dataclass(frozen=True)
+class Change:
+    """A rewritten term, and how it gets its weights.
+
+    ``weights`` gives parameters of the new term from those of the old one; what it leaves out has
+    the name and the value of before.
+    """
+
+    term: Term
+    weights: Callable[[Weights], Weights] = field(default=lambda old: {})
+
+
+class Rule:
+    """The base of all rules; ``name`` is its name in a link, ``is_law`` whether values stay."""
+
+    name: ClassVar[str]
+    is_law: ClassVar[bool] = False
+
+    def candidates(self, target: Target) -> Iterator[tuple[str, Options]]:
+        """Yields the places and options with which it may apply at a place.
+
+        What does not fit is left out later, by typing the result.
+        """
+        raise NotImplementedError
+
+    def title(self, options: Options) -> str:
+        """Returns in plain words what it does."""
+        raise NotImplementedError
+
+    def replacement(self, target: Target, options: Options) -> Replacement:
+        """Returns the new parts at one place; raises NCDError if it does not apply."""
+        raise NotImplementedError
+
+    def change(self, target: Target, options: Options) -> Change:
+        """Returns the new term: the rule is applied in every body of a repetition alike."""
+        found = [self.replacement(copy, options) for copy in target.copies()]
+        parts = {path: part for one in found for path, part in one.parts.items()}
+        makers = [one.weights for one in found if one.weights is not None]
+        return Change(
+            replace_parts(target.term, parts, found[0].keep_inputs),
+            lambda old: {name: x for make in makers for name, x in make(old).items()},
+        )
+
+
+# --- Options that come from a link, checked
+
+
+def pick(options: Options, name: str, known: Iterable[str], where: str) -> str:
+    """Returns an option that is one of some names; raises UnknownNameError."""
+    value, names = options.get(name), tuple(known)
+    if not isinstance(value, str) or value not in names:
+        raise unknown_name_error(name, value, names, where)
+    return value
+
+
+def count_option(options: Options, name: str, most: int, where: str) -> int:
+    """Returns an option that is a whole number from 1; raises ParseError."""
+    value = options.get(name)
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
+        fact = f"{name} is {short_repr(value)}, but it is a whole number from 1 to {most:,}"
+        raise ParseError(fact, where=where, cure=f"{name} = {min(2, most)}")
+    return value
+
+
+def op_at(target: Target, where: str) -> Cell:
+    """Returns the op at a place; raises MismatchError if none is there."""
+    if target.cell is None:
+        fact = f"{target.place or 'the whole term'} is no op"
+        raise MismatchError(fact, where=where, cure="the id of an op, such as n0")
+    return target.cell
+
+
+# --- Names for new layers, and names of old ones that stay
+
+
+def unused_layer_name(circuit: Circuit, name: str) -> str:
+    """Returns a name for a new layer that no layer or block has, here or elsewhere."""
+    taken = {cell.name for cell in circuit.cells}
+    taken |= {word for cell in circuit.cells for word in cell.module_path}
+    found, number = name, 1
+    while found in taken:
+        number += 1
+        found = f"{name}_{number}"
+    return found
+
+
+def keep_names(paths: TermPaths, gone: Iterable[Cell]) -> dict[Path, Op]:
+    """Returns the ops that another one of their name precedes, under the names that they have.
+
+    Of two layers ``L`` of one module the second is called ``L_2``; without the first it would take
+    its name, and its weights.
+    """
+    named = {(cell.module_path, getattr(cell.op, "name", "")) for cell in gone if cell.name}
+    ids = {cell.id for cell in gone}
+    return {
+        paths.by_id[cell.id]: _rename_layer(cell)
+        for cell in paths.circuit.cells
+        if cell.id not in ids
+        and cell.name != getattr(cell.op, "name", "")
+        and (cell.module_path, getattr(cell.op, "name", "")) in named
+    }
+
+
+def _rename_layer(cell: Cell) -> Op:
+    own = {name: getattr(cell.op, name) for name in field_names(type(cell.op))}
+    op: Op = replace_fields(cell.op, {**own, "name": cell.name})
+    return op
+
+
+def single_array(arrays: Type) -> Array | None:
+    """Returns the only array of a type of real numbers; None for others."""
+    return arrays[0] if len(arrays) == 1 and arrays[0].below is None else None
