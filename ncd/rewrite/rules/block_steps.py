@@ -27,7 +27,7 @@ Slots = tuple[str, ...]  # names of arrays
 
 
 @dataclass(frozen=True, eq=False)
-class Step(AppliedTerm):
+class BlockStep(AppliedTerm):
     """An op or a block on named arrays.
 
     Args:
@@ -49,13 +49,13 @@ class Step(AppliedTerm):
     def has_weights(self) -> bool:
         return _is_learned(self.term)
 
-    def written(self) -> AppliedTerm:
+    def write_applied(self) -> AppliedTerm:
         """Returns the step with its term written anew, if a body of it has changed."""
         if all(body.source is not None for body in self.bodies):
             return self
-        return Step(_with_bodies(self.term, self.bodies), self.takes, self.gives, self.id)
+        return BlockStep(_with_bodies(self.term, self.bodies), self.takes, self.gives, self.id)
 
-    def with_bodies(self, change: Callable[[BlockSteps], BlockSteps]) -> Step:
+    def with_bodies(self, change: Callable[[BlockSteps], BlockSteps]) -> BlockStep:
         """Returns the step with every body changed."""
         return replace(self, bodies=tuple(map(change, self.bodies)))
 
@@ -85,7 +85,7 @@ class BlockSteps:
 
     inputs: Slots
     outputs: Slots
-    steps: tuple[Step, ...]
+    steps: tuple[BlockStep, ...]
     arrays: Mapping[str, Array]
     slots: Mapping[str, str]
     source: Term | None = None
@@ -106,11 +106,11 @@ class BlockSteps:
         """
         if self.source is not None:
             return self.source
-        items = [step.written() for step in _in_order(self.steps)]
+        items = [step.write_applied() for step in _in_order(self.steps)]
         return wire_together(items, self.inputs, self.outputs, self.arrays)
 
 
-def _in_order(steps: Sequence[Step]) -> list[Step]:
+def _in_order(steps: Sequence[BlockStep]) -> list[BlockStep]:
     """Returns the steps in an order in which each has its arrays; as they are if they have."""
     makers = {slot: i for i, step in enumerate(steps) for slot in step.gives}
     needs = {i: {makers[s] for s in step.takes if s in makers} for i, step in enumerate(steps)}
@@ -175,7 +175,7 @@ class _StepReader:
         self.circuit = circuit
         self.cells, self.fences, self.names = count(), count(), count()
         self.arrays: dict[str, Array] = {}
-        self.steps: list[Step] = []
+        self.steps: list[BlockStep] = []
         self.slots: dict[str, str] = {}
 
     def block(self, term: Term, inputs: Type) -> BlockSteps:
@@ -226,7 +226,7 @@ class _StepReader:
             made = tuple(slots[i] for i in op.sources)
         else:
             made = self.new_slots(Type(value.array for value in cell.outputs), ids)
-            self.steps.append(Step(op, slots, made, cell.id))
+            self.steps.append(BlockStep(op, slots, made, cell.id))
         self.slots |= dict(zip(ids, made, strict=True))
         return made
 
@@ -235,7 +235,7 @@ class _StepReader:
         inputs = self.type_of(slots)
         bodies = tuple(self.bodies(term, inputs))
         made = self.new_slots(term.infer_outputs(inputs))
-        self.steps.append(Step(term, slots, made, id, bodies))
+        self.steps.append(BlockStep(term, slots, made, id, bodies))
         return made
 
     def bodies(self, term: Block | Repeat | Scan, inputs: Type) -> Iterator[BlockSteps]:
@@ -263,7 +263,7 @@ class _StepReader:
         for _ in range(fences):
             next(self.fences)
         made = self.new_slots(term.infer_outputs(self.type_of(slots)))
-        self.steps.append(Step(term, slots, made))
+        self.steps.append(BlockStep(term, slots, made))
         return made
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 import ncd
 from ncd import Add, Block, Copy, Elementwise, Id, Linear, MismatchError, Repeat, Term, elaborate
-from ncd.rewrite.rules.block_steps import BlockSteps, Step, read_steps, written_anew
+from ncd.rewrite.rules.block_steps import BlockStep, BlockSteps, read_steps, written_anew
 from ncd.systems.catalogue_entry import Entry
 from tests.support.properties import settled
 from tests.support.sampling import count
@@ -81,7 +81,7 @@ def test_copies_are_the_array_that_they_copy() -> None:
 def test_equal_bodies_stay_equal() -> None:
     term = Repeat((Linear("m:3 -> m") >> Elementwise("relu"),) * 3)
     (loop,) = written_anew(steps_of(term)).steps
-    new = loop.written().term
+    new = loop.write_applied().term
     assert isinstance(new, Repeat)
     assert new.bodies[0] is new.bodies[1] is new.bodies[2]
 
@@ -95,7 +95,7 @@ def test_steps_are_put_in_order() -> None:
 def test_a_circle_is_refused() -> None:
     found = steps_of(Id("m:2") >> Elementwise("relu") >> Elementwise("tanh"))
     one, two = found.steps
-    first = Step(Add(), (found.inputs[0], two.gives[0]), one.gives, one.id)
+    first = BlockStep(Add(), (found.inputs[0], two.gives[0]), one.gives, one.id)
     circle = BlockSteps(found.inputs, found.outputs, (first, two), found.arrays, found.slots)
     with pytest.raises(MismatchError) as error:
         circle.term()
