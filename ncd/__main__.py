@@ -271,7 +271,7 @@ def entry_point() -> int:
     def stop(number: int, _: object) -> None:
         stops.append(number)
         discard_output(sys.stdout, sys.stderr)
-        raise KeyboardInterrupt  # which may become another error, as in an import, or be lost
+        raise KeyboardInterrupt  # which may become another error, as in an import or be lost
 
     if before is signal.SIG_DFL:  # see ncd/quiet_interrupt.py
         signal.signal(signal.SIGINT, stop)

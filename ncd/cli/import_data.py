@@ -1,4 +1,4 @@
-"""The data of an import, which can be printed as JSON."""
+"""The data of an import which can be printed as JSON."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ from ncd.site import markup
 from ncd.site.entry_page import of_entry
 from ncd.site.forward_steps import Stop, by_side, stops
 from ncd.site.live_texts import FormulaTable
-from ncd.site.markup import GREY, POSITIVE, SIGNED_COLOURS, SIGNED_DARK
+from ncd.site.markup import MAP_COLOURS
 from ncd.systems.catalogue_entry import Entry
 from ncd.systems.inputs.run_inputs import RANDOM, InputSpec, opening_inputs, origin
 from ncd.systems.training.sequence_data import SEQUENCES
@@ -461,7 +461,7 @@ def entry_model(entry: Entry) -> EntryModel:
         "maps": maps,
         "arrays": dict(_value_axes(circuit, made)),
         "weights": sorted(_weight_names(circuit) & graph.weights.keys()),
-        "colours": [POSITIVE, SIGNED_COLOURS, GREY, SIGNED_DARK],
+        "colours": MAP_COLOURS,
         **example.facts(entry, circuit, graph),
     }
     return EntryModel({name: data for name, data in files.items() if data}, facts)

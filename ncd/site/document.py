@@ -44,15 +44,13 @@ from ncd.site.collapse_states import (
 from ncd.site.live_texts import SizeDependentTexts
 from ncd.site.markup import (
     DIAGRAM_CSS,
-    GRADING_JS,
-    HIGHLIGHT_JS,
     LEGEND_CSS,
     PANEL_CSS,
-    POLYNOMIALS_JS,
     THEME_CSS,
 )
 from ncd.site.op_cards import Cards, Content
 from ncd.site.page_tables import closed_part, key_drawer, parts_that_open
+from ncd.site.scripts import script
 from ncd.words import plain_text
 from ncd.write.term_json import term_script
 
@@ -92,9 +90,10 @@ FOLDER = Path(__file__).parent / "static"
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{}'{}; font-src data:"
 DEEPEST = 12  # levels of nested blocks that collapse in a file: each state is one more drawing
 DOCUMENT_PAGE = (FOLDER / "document.html").read_text()
-SCRIPTS = ("document.js", "live_labels.js", "live_sizes.js", "live_quiz.js")
-SHARED_JS = HIGHLIGHT_JS + POLYNOMIALS_JS + GRADING_JS
-DOCUMENT_JS = SHARED_JS + "".join((FOLDER / name).read_text() for name in SCRIPTS)
+PAGE_SCRIPTS = tuple(
+    f"site/static/{name}.js" for name in ("document", "live_labels", "live_sizes", "live_quiz")
+)
+DOCUMENT_JS = script(*PAGE_SCRIPTS)
 
 
 def policy(js: str, scripts: str = "") -> str:
@@ -341,7 +340,7 @@ def _rows(
 # --- Exports several views as one HTML file, walked with the arrow keys; no server
 
 SLIDES_PAGE = (FOLDER / "slides.html").read_text()
-SLIDES_JS = HIGHLIGHT_JS + (FOLDER / "slides.js").read_text()
+SLIDES_JS = script("site/static/slides.js")
 
 
 @dataclass(frozen=True)

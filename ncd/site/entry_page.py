@@ -159,8 +159,8 @@ def _range(knob: Knob) -> SizeRange:
     least, most = knob.bounds
     return SizeRange(
         *(knob.name, knob.min, knob.max, knob.step, knob.help),
-        min_size=least,
-        max_size=LARGEST if most is None else min(most, LARGEST),
+        least=least,
+        most=LARGEST if most is None else min(most, LARGEST),
         multiple=knob.multiple,
         limits=knob.limits,
         switch=knob.switch,
@@ -266,9 +266,7 @@ def _answer(answer: Array | Axis | str) -> str:
 # --- The cards of the gallery: what a system is found by
 
 FOLDER = Path(__file__).parent / "static"
-SEARCH_JS = (FOLDER / "search.js").read_text()
 GALLERY_CSS = (FOLDER / "gallery.css").read_text()
-GALLERY_JS = f"{SEARCH_JS}\n{(FOLDER / 'gallery.js').read_text()}"
 GALLERY_HTML = """<search><label>Search
 <input type="search" placeholder="a name, an op, an axis"></label>
 <span class="count" role="status"></span></search>

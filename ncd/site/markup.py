@@ -188,6 +188,7 @@ POSITIVE = "440154 482878 3e4989 31688e 26828e 1f9e89 35b779 6ece58 b5de2b fde72
 SIGNED_COLOURS = "053061 2166ac 4393c3 92c5de d1e5f0 f7f7f7 fddbc7 f4a582 d6604d b2182b 67001f"
 SIGNED_DARK = "d1e5f0 92c5de 4393c3 2166ac 1c4570 1b2128 5f2328 a81c2c d6604d f4a582 fddbc7"
 GREY = "000000 ffffff"
+MAP_COLOURS = (POSITIVE, SIGNED_COLOURS, GREY, SIGNED_DARK)  # as matrix.js expects them
 
 
 # --- Styles and scripts that the app and the exported file share
@@ -196,10 +197,7 @@ FOLDER = Path(__file__).parent / "static"
 THEME_CSS = (FOLDER / "theme.css").read_text()
 PANEL_CSS = (FOLDER / "panel.css").read_text()
 DIAGRAM_CSS = (FOLDER / "diagram.css").read_text()
-HIGHLIGHT_JS = (FOLDER / "highlight.js").read_text()
 LEGEND_CSS = (FOLDER / "legend.css").read_text()
-POLYNOMIALS_JS = (FOLDER / "polynomials.js").read_text()
-GRADING_JS = (FOLDER / "grading.js").read_text()
 
 
 # --- LaTeX formulas as MathML that is safe in a page, whatever text they were made from

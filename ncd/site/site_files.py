@@ -16,12 +16,11 @@ from ncd.installation import package_path
 from ncd.site import markup
 from ncd.site.browser_run import entry_model, run_section, walk, without_model
 from ncd.site.collapse_states import LETTERS, WIDTH
-from ncd.site.document import PageParts, css, document, policy
+from ncd.site.document import PAGE_SCRIPTS, PageParts, css, document, policy
 from ncd.site.entry_page import (
     FOLDER,
     GALLERY_CSS,
     GALLERY_HTML,
-    GALLERY_JS,
     Card,
     card,
     markdown_html,
@@ -32,6 +31,7 @@ from ncd.site.entry_page import (
 )
 from ncd.site.entry_page import file as page_file
 from ncd.site.page_tables import colour, inert, row, rules
+from ncd.site.scripts import script
 from ncd.systems.catalogue import CATALOGUE
 from ncd.systems.catalogue_entry import Entry
 
@@ -55,16 +55,15 @@ WIDTHS = ((WIDTH, LETTERS), (PHONE, LETTERS // 20))
 MAX_PAGES_PER_SIGN = 3  # pages named with each sign
 SITE_CSS = (FOLDER / "site.css").read_text()
 SHELL = (FOLDER / "site.html").read_text()
-THEME_JS = (FOLDER / "theme.js").read_text()
 RUNS = FOLDER / "runs"
-RUN_SCRIPTS = ("run_here.js", "run_values.js", "run_cell.js", "run_steps.js")
-RUN_JS = "".join((RUNS / name).read_text() for name in RUN_SCRIPTS)
+RUN_SCRIPTS = tuple(f"site/static/runs/run_{n}.js" for n in ("here", "values", "cell", "steps"))
+RUN_JS = script(*RUN_SCRIPTS, loaded=PAGE_SCRIPTS)
 RUN_CSS = (RUNS / "run_here.css").read_text()
 LOADER_JS = (RUNS / "run_loader.js").read_text()
 WORKER_SCRIPTS = ("run_worker.js", "torch_random.js", "initial_values.js")
 WORKER_JS = b"\n".join((RUNS / name).read_bytes() for name in WORKER_SCRIPTS)
 RUNTIME = ("ort.mjs", "ort.wasm.gz", "LICENSE.txt")
-START_JS = (FOLDER / "start.js").read_text()
+THEME_JS, START_JS = "site/static/theme_button.js", "site/static/start.js"
 Facts = Callable[[Entry, Mapping[str, int]], dict[str, Any]]
 Report = Callable[[int, int, str], None]
 
@@ -158,7 +157,6 @@ def entry_page(
 
 def gallery(cards: Sequence[Card]) -> str:
     """Returns the first page: all systems, searched in the browser."""
-    start = GALLERY_JS.replace("export default function", "function gallery", 1) + START_JS
     data = json.dumps(cards, ensure_ascii=False).replace("<", "\\u003c")
     body = (
         f'<p class="prose">{LEAD}</p>'
@@ -167,7 +165,7 @@ def gallery(cards: Sequence[Card]) -> str:
         f'<div class="gallery">{GALLERY_HTML}</div>'
         f'<script type="application/json" id="cards">{data}</script>'
     )
-    return _page(TITLE, body, start, (), GALLERY_CSS, "./")
+    return _page(TITLE, body, (START_JS,), (), GALLERY_CSS, "./")
 
 
 def legend(entries: Sequence[Entry], drawings: Mapping[str, Drawing]) -> str:
@@ -193,19 +191,26 @@ def legend(entries: Sequence[Entry], drawings: Mapping[str, Drawing]) -> str:
         f"<h2>Colours</h2><ul class='signs'>{colours}</ul>"
     )
     signs = [sign.picture(False) for sign in SIGNS.values()]
-    return _page("Legend", body, "", signs, "", "../")
+    return _page("Legend", body, (), signs, "", "../")
 
 
-def _page(title: str, body: str, js: str, drawings: Sequence[Drawing], more: str, root: str) -> str:
-    script = THEME_JS + js
+def _page(
+    title: str,
+    body: str,
+    scripts: Sequence[str],
+    drawings: Sequence[Drawing],
+    more: str,
+    root: str,
+) -> str:
+    js = script(THEME_JS, *scripts)
     return SHELL.format(
-        policy=f"{policy(script)}; img-src 'self'",
+        policy=f"{policy(js)}; img-src 'self'",
         title=title if title == TITLE else f"{title} · {TITLE}",
         heading=title,
         css=css(drawings) + SITE_CSS + more,
         root=root,
         body=body,
-        js=script,
+        js=js,
     )
 
 

@@ -24,14 +24,18 @@ from ncd.read.torch_module.from_torch import from_torch
 from ncd.run.guard import compile
 from ncd.run.module import CircuitModule, trace
 from ncd.run.seeding import example_inputs
-from ncd.site.markup import DIAGRAM_CSS, HIGHLIGHT_JS, PANEL_CSS, THEME_CSS
+from ncd.site.markup import DIAGRAM_CSS, MAP_COLOURS, PANEL_CSS, THEME_CSS
+from ncd.site.scripts import script
 from ncd.systems.catalogue import CATALOGUE
 from ncd.systems.catalogue_entry import Entry
 
 STATIC_FOLDER = Path(__file__).parent / "static"
 WIDGET_NAME = "Explorer"
 MAX_TABLE_SIDE = 64  # rows and columns of an array that are shown
-_ESM = f"const FONTS = {json.dumps(all_faces_css())};\n" + HIGHLIGHT_JS
+_ESM = (
+    f"const FONTS = {json.dumps(all_faces_css())};\n"
+    f"const MAP_COLOURS = {json.dumps(MAP_COLOURS)};\n"
+)
 
 
 def explore(
@@ -165,7 +169,7 @@ class Explorer(anywidget.AnyWidget):
     ('weights: x 3', 3)
     """
 
-    _esm = _ESM + (STATIC_FOLDER / "widget.js").read_text()
+    _esm = _ESM + script("site/static/widget.js")
     _css = THEME_CSS.replace(":root", ".ncd-explore") + PANEL_CSS + DIAGRAM_CSS
     _css += (STATIC_FOLDER / "widget.css").read_text()
     title = traitlets.Unicode().tag(sync=True)

@@ -9,7 +9,8 @@ import ncd
 from ncd.cli.output import entry_facts
 from ncd.drawing.legend.legend import SIGNS
 from ncd.site.entry_page import card
-from ncd.site.site_files import START_JS, entry_page, gallery, legend
+from ncd.site.scripts import script
+from ncd.site.site_files import START_JS, THEME_JS, entry_page, gallery, legend
 
 
 def test_a_page_leads_to_the_systems_before_and_after_it() -> None:
@@ -29,9 +30,9 @@ def test_the_first_page_holds_the_cards_and_one_script_that_shows_them() -> None
     page = gallery([made, hostile])
     (cards,) = re.findall(r'<script type="application/json" id="cards">(.*?)</script>', page)
     assert json.loads(cards) == [made, hostile]
-    (script,) = re.findall(r"<script>(.*?)</script>", page, re.S)
-    assert len(re.findall(r"function gallery ?\(", script)) == 1 and "export" not in script
-    assert script.rstrip().endswith(START_JS.rstrip())
+    (js,) = re.findall(r"<script>(.*?)</script>", page, re.S)
+    assert len(re.findall(r"function gallery ?\(", js)) == 1 and "export" not in js
+    assert js.endswith(script(THEME_JS, START_JS)[-100:]) and "import {" not in js
 
 
 def test_the_legend_explains_every_sign_and_names_systems_with_it() -> None:

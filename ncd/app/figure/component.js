@@ -1,5 +1,9 @@
 // The diagram: the drawing from the server, and everything around it.
 
+import { readable, readDrawing, scale, sign, widen } from "../../site/static/figure/drawing.js";
+import { connect, letGo, light, paint, shine, target } from "../../site/static/figure/highlight.js";
+import { replaceHtml } from "../../site/static/figure/html.js";
+
 const PAIRED = 840; // pixels of a column in which the code has room beside the drawing
 const PATIENCE = 10000; // milliseconds for a run to come; after that whatever comes is shown
 
@@ -12,7 +16,8 @@ export default function (component) {
   host.box.style.setProperty("--share", `${component.data.height}vh`);
   host.keyed = component.data.keys;
   fill(host, "keys", host.keyed);
-  fill(host, "listing", component.data.listing);
+  host.listing = component.data.listing;
+  fill(host, "listing", host.listing);
   show(host);
   measure(host);
   line(host);
@@ -218,25 +223,13 @@ function escape(host, event) {
   key.querySelector("summary").focus();
 }
 
-// Replaces HTML from the server; open parts stay open, and the focus stays.
-function fill(host, slot, html) {
-  const place = host.box.querySelector(`.${slot}`);
-  if (host[slot] === html) return;
-  host[slot] = html;
-  const open = place.querySelector("details")?.open;
-  const focused = host.root.activeElement?.closest(`.${slot} .chip`)?.dataset.axis;
-  place.innerHTML = html;
-  if (open) place.querySelector("details")?.setAttribute("open", "");
-  if (focused) chip(host, focused)?.focus();
-}
+const fill = (host, slot, html) => replaceHtml(host.box.querySelector(`.${slot}`), html);
 
 // Replaces the drawing only if it changed, and restores the focus.
 function draw(host, { svg: text, folds }) {
   if (host.text === text) return false;
   host.text = text;
-  const read = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
-  for (const script of read.querySelectorAll("script")) script.remove();
-  const svg = document.importNode(read, true);
+  const svg = readDrawing(text);
   widen(svg);
   const noted = svg.querySelector(".note"); // callouts stand above and below the drawing
   const pictured = svg.querySelector(".thumbnail");

@@ -25,7 +25,6 @@ from ncd.app.scene import own_entry
 from ncd.app.scene.panel import Panel, panel_of_part
 from ncd.app.scene.refusal import Refusal
 from ncd.app.scene.scene import LABELS, ON_WIRES, VALUES, Scene
-from ncd.app.scene.url import JS as LINK_JS
 from ncd.app.scene.url import message_number
 from ncd.app.state import hide_sizes, knobs, selection
 from ncd.app.state.cache import cached_value
@@ -42,8 +41,9 @@ from ncd.language.arguments import Labels
 from ncd.language.axes import Array, Axis
 from ncd.language.terms import Term
 from ncd.site import markup
-from ncd.site.markup import DIAGRAM_CSS, HIGHLIGHT_JS, PANEL_CSS, POLYNOMIALS_JS, mathml
+from ncd.site.markup import DIAGRAM_CSS, PANEL_CSS, mathml
 from ncd.site.op_cards import title
+from ncd.site.scripts import script
 
 # --- Opens the box in which the array or op of a question lies
 
@@ -177,7 +177,6 @@ LABEL_RADIOS = "".join(
     f'<label><input type="radio" name="labels" value="{name}"><span>{name}</span></label>'
     for name in ON_WIRES
 )
-SCRUB_JS = POLYNOMIALS_JS + read_static("figure/live_numbers.js", "figure/scrub.js")
 # Ids and keyboard attributes, which inert drawings must not have.
 INTERACTIVE_ATTRIBUTES = re.compile(r' (?:data-(?:node|array|fence)|tabindex|role)="[^"]*"')
 
@@ -194,10 +193,10 @@ _diagram = st.components.v2.component(
 <label class="quiz"><input type="checkbox"><span>quiz</span></label></div>
 <div class="words" hidden></div></div>""",
     css=PANEL_CSS + DIAGRAM_CSS + CSS + read_static("figure/scrub.css"),
-    js=HIGHLIGHT_JS + SCRUB_JS + read_static("figure/reconnect.js", "figure/component.js"),
+    js=script(*(f"app/figure/{n}.js" for n in ("live_numbers", "scrub", "reconnect", "component"))),
 )
 
-_message = st.components.v2.component("ncd_told", js=LINK_JS + read_static("figure/broadcast.js"))
+_message = st.components.v2.component("ncd_told", js=script("app/figure/broadcast.js"))
 
 
 class DiagramMessage(NamedTuple):

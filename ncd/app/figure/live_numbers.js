@@ -1,6 +1,9 @@
 // Updates every number on the page while a knob moves: in the drawing, below it, in hover texts,
 // and in the panel if the server has sent its formulas.
 
+import { paint } from "../../site/static/figure/highlight.js";
+import { bindTexts, LETTERS, texts, writeText } from "../../site/static/figure/polynomials.js";
+
 const NUMBER = "[\\d,.]+(?: [kMGT]?[A-Za-z]+)?";
 const PANELS = ["shapes", "source", "cost"];
 
@@ -43,10 +46,10 @@ function adapt(host) {
   if (!now) return void learn(host);
   const { box } = host;
   write(host, "wires", box.querySelector(".drawing"), now, (root) => onWires(host, root));
-  write(host, "chips", box.querySelector(".chips"), now, (root) => inOrder(root, open.chips));
+  write(host, "chips", box.querySelector(".chips"), now, (root) => bindTexts(root, open.chips));
   const panel = panelNow();
   if (now.whole && panel.content && panel.name === open.panelled)
-    write(host, "panel", panel.content, now, (root) => inOrder(root, open.panel));
+    write(host, "panel", panel.content, now, (root) => bindTexts(root, open.panel));
   if (!host.want) return; // the server has said the rest
   fill(host, "cost", now(open.cost));
   host.filled = (id) => now(open.told[id] ?? "");
@@ -64,8 +67,7 @@ function write(host, slot, root, now, find) {
     if (slot === "panel") host.open.stale = found.length < every.length;
   }
   for (const [node, text] of bound[slot].found) {
-    const said = now(text);
-    if (node.data !== said) node.data = said;
+    writeText(node, now(text));
   }
 }
 
@@ -73,13 +75,6 @@ function write(host, slot, root, now, find) {
 function like(text) {
   const plain = text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
   return new RegExp(`^${plain.replace(LETTERS, NUMBER)}$`);
-}
-
-function inOrder(root, every) {
-  const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
-  const nodes = [];
-  while (walker.nextNode()) nodes.push(walker.currentNode);
-  return every.map(([i, text]) => [nodes[i], text]);
 }
 
 // The last text of a label is its size, if sizes are shown.

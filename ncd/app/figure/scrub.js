@@ -2,8 +2,9 @@
 // typed over. The server has sent formulas for all numbers, so they follow within a frame; the page
 // runs once at a time, with the last value in the end.
 
-const NEAR = 4; // pixels that a press may move and still be a click
-const WIDE = 320; // pixels over which a knob goes through its whole range
+import { texts } from "../../site/static/figure/polynomials.js";
+import { dragSteps, legal, NEAR, spelt, stepped, swallowClick } from "../../site/static/figure/sizes.js";
+
 const SETTLES = 200; // milliseconds; a short run may have ended before it is seen to have begun
 
 // --- runs ----------------------------------------------------------------------------------------
@@ -69,17 +70,8 @@ function grip(host, element) {
 
 function hint({ name, names }) {
   if (name) return "Drag it, press ← or →, or type a number.";
-  if (names.length > 1) return `Follows from ${names.map(called).join(" and ")}.`;
+  if (names.length > 1) return `Follows from ${names.map(spelt).join(" and ")}.`;
   return names.length ? "The sentence sets it." : "";
-}
-
-const called = (name) => name.replace(/\d/g, (digit) => "₀₁₂₃₄₅₆₇₈₉"[digit]);
-
-// Returns the nearest legal value of a knob.
-function legal({ least, most, multiple }, value) {
-  const first = Math.ceil(least / multiple);
-  const closest = Math.floor((2 * value + multiple) / (2 * multiple));
-  return multiple * Math.max(first, Math.min(closest, Math.floor(most / multiple)));
 }
 
 function set(host, name, value) {
@@ -90,9 +82,7 @@ function set(host, name, value) {
 
 // Moves a knob by some steps, within its slider.
 function move(host, { name, knob }, from, steps) {
-  const [low, high] = [Math.min(knob.min, from), Math.max(knob.max, from)];
-  const value = Math.min(high, Math.max(low, from + steps * knob.step));
-  set(host, name, legal(knob, value));
+  set(host, name, stepped(knob, from, steps));
 }
 
 const now = (host, name) => Number(wanted(host).get(name));
@@ -114,11 +104,7 @@ function drag(host, event) {
     host.box.setPointerCapture(own.id);
     host.box.classList.add("scrubbing");
   }
-  const { min, max, step } = own.knob;
-  const pixels = Math.min(12, Math.max(1, (WIDE * step) / (max - min || 1)));
-  own.far += ((event.clientX - own.x) / pixels) * (event.shiftKey ? 10 : 1);
-  own.x = event.clientX;
-  move(host, own, own.from, Math.round(own.far));
+  move(host, own, own.from, dragSteps(own, event, own.knob));
 }
 
 function drop(host, back = false) {
@@ -127,9 +113,7 @@ function drop(host, back = false) {
   if (!own?.on) return;
   if (back) set(host, own.name, own.from);
   host.box.classList.remove("scrubbing");
-  const stop = (event) => event.stopImmediatePropagation();
-  host.box.addEventListener("click", stop, { capture: true, once: true });
-  setTimeout(() => host.box.removeEventListener("click", stop, { capture: true }));
+  swallowClick(host.box);
 }
 
 const STEPS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 };

@@ -1,6 +1,9 @@
 // The page in a frame: requests a drawing whenever a size moves, a block folds or the frame is
 // resized, and tells the page around it how high it is.
 
+import { readDrawing, sign, widen } from "../../site/static/figure/drawing.js";
+import { connect, light, shine } from "../../site/static/figure/highlight.js";
+
 const { page } = document.body.dataset;
 const form = document.querySelector(".sizes");
 const drawing = document.querySelector(".drawing");
@@ -51,7 +54,7 @@ async function want(change) {
 
 function show(found) {
   folds = found.folds;
-  drawing.innerHTML = found.svg;
+  drawing.replaceChildren(readDrawing(found.svg));
   fit();
   shine({});
 }

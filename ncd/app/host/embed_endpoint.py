@@ -28,7 +28,8 @@ from ncd.app.state import selection
 from ncd.app.state.knobs import FORMATS
 from ncd.drawing.elements.fonts import all_faces_css
 from ncd.site import markup
-from ncd.site.markup import DIAGRAM_CSS, HIGHLIGHT_JS, PANEL_CSS, THEME_CSS
+from ncd.site.markup import DIAGRAM_CSS, PANEL_CSS, THEME_CSS
+from ncd.site.scripts import script
 from ncd.systems.catalogue_entry import Entry, Knob
 
 PATH, OEMBED, COMPONENT = "embed", "oembed", "ncd-diagram.js"
@@ -37,7 +38,7 @@ PAGE = read_static("host/embed.html")
 _LOOK = ("labels", "callouts", selection.FOLDED, FORMATS, own_entry.TEXT_KEY)
 _CSS = all_faces_css() + THEME_CSS + PANEL_CSS + DIAGRAM_CSS + read_static("host/embed.css")
 SHEET = StaticFile.from_text("css", "text/css", _CSS)
-SCRIPT = StaticFile.from_text("js", "text/javascript", HIGHLIGHT_JS + read_static("host/embed.js"))
+SCRIPT = StaticFile.from_text("js", "text/javascript", script("app/host/embed.js"))
 FILES = {file.name: file for file in (SHEET, SCRIPT)}
 NO_FRAMES_TEXT = "No site may show this server in a frame. NCD_FRAMES lists those that may."
 NOT_FOUND_TEXT = "There is no such system here. /embed/NAME takes the name of a page."

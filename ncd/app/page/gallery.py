@@ -15,8 +15,9 @@ from ncd.app.state import link_text
 from ncd.app.state.cache import cached_value
 from ncd.language.terms import Term
 from ncd.site import entry_page
-from ncd.site.entry_page import GALLERY_CSS, GALLERY_HTML, GALLERY_JS, Card
+from ncd.site.entry_page import GALLERY_CSS, GALLERY_HTML, Card
 from ncd.site.page_tables import inert
+from ncd.site.scripts import script
 from ncd.systems.catalogue_entry import Entry
 
 LEAD = """
@@ -46,7 +47,7 @@ PASTE_KEY = "paste"  # a session key
 YOURS = "pages/yours.py"
 
 _gallery = st.components.v2.component(
-    "ncd_gallery", html=GALLERY_HTML, css=GALLERY_CSS, js=GALLERY_JS
+    "ncd_gallery", html=GALLERY_HTML, css=GALLERY_CSS, js=script("app/page/gallery.js")
 )
 
 

@@ -15,7 +15,8 @@ from ncd.app.parts.html_panel import StaticFile, read_static
 from ncd.app.scene import own_entry
 from ncd.drawing.elements import style
 from ncd.drawing.elements.fonts import all_faces_css
-from ncd.site.entry_page import SEARCH_JS, lead, plain_text
+from ncd.site.entry_page import lead, plain_text
+from ncd.site.scripts import script
 from ncd.systems.catalogue import CATALOGUE
 from ncd.systems.search_topics import topics
 
@@ -77,7 +78,7 @@ SCRIPT = StaticFile.from_text(
     f"const MENUS = {json.dumps(MENUS)};\n"
     f"const LIGHT = {json.dumps(LIGHT)};\n"
     f"const SEARCHED_PAGES = {json.dumps(searched_pages())};\n"
-    f"{read_static('page/page.js', 'page/print.js')}\n{SEARCH_JS}\n{read_static('page/finder.js')}",
+    f"{script(*(f'app/page/{name}.js' for name in ('page', 'print', 'finder')))}",
 )
 FILES = {file.name: file for file in (SHEET, SCRIPT, text_editor.SCRIPT)}
 # At the end, since later rules win; as a module, so that its names are not global.

@@ -1,15 +1,15 @@
 // A panel: HTML from the server, whose axes, ops and arrays take part in the highlighting.
 
+import { readable, scale, widen } from "../../site/static/figure/drawing.js";
+import { connect, paint } from "../../site/static/figure/highlight.js";
+import { reach, replaceHtml } from "../../site/static/figure/html.js";
+
 export default function (component) {
   const { data } = component;
   const host = connect(component);
   const content = host.box.querySelector(".content");
-  if (host.text !== data.html) {
-    const { pick, set } = host.root.activeElement?.dataset ?? {};
-    content.innerHTML = host.text = data.html;
+  if (replaceHtml(content, data.html)) {
     reach(content);
-    const same = ({ dataset }) => dataset.pick === pick && dataset.set === set;
-    if (pick ?? set) [...content.querySelectorAll("[data-pick],[data-set]")].find(same)?.focus();
     for (const svg of content.querySelectorAll(".drawing > svg")) {
       scale(svg, readable(svg), 1.35);
       widen(svg);

@@ -11,7 +11,8 @@ import streamlit as st
 
 from ncd.app.state import selection
 from ncd.app.state.controls import Control, pick
-from ncd.site.markup import DIAGRAM_CSS, HIGHLIGHT_JS, PANEL_CSS
+from ncd.site.markup import DIAGRAM_CSS, PANEL_CSS
+from ncd.site.scripts import script
 
 # --- Style sheets, scripts and markup of the pages, read from the folders of ``ncd/view``
 
@@ -64,7 +65,7 @@ _html_component = st.components.v2.component(
     "ncd_panel",
     html='<div class="ncd"><div class="content"></div></div>',
     css=PANEL_CSS + DIAGRAM_CSS + read_static("panels/tensors/cells.css"),
-    js=HIGHLIGHT_JS + read_static("parts/html_panel.js"),
+    js=script("app/parts/html_panel.js"),
 )
 
 

@@ -1,6 +1,13 @@
 // A panel with a map: HTML from the server around a zoomable picture of cells, with axis labels.
 // The zoom is kept while the axes stay the same.
 
+import { ARROWS } from "../../site/static/figure/arrows.js";
+import { bytes, floats } from "../../site/static/figure/bytes.js";
+import { connect, paint } from "../../site/static/figure/highlight.js";
+import { replaceHtml } from "../../site/static/figure/html.js";
+import { paintCells, shade } from "../../site/static/figure/cells.js";
+import { spot, zoomable } from "../../site/static/figure/zoom.js";
+
 const GAP = 6;
 const WIDEST = 130; // of the names beside the rows, and above the columns
 const SIGNS = 12; // height of a letter, with what must be free around it
@@ -55,18 +62,11 @@ function papers(host) {
   };
 }
 
-// Replaces a part of the page if its HTML changed, and restores the focus.
+// Replaces a part of the page; where what had the focus is gone, the map has it.
 function write(host, part, html) {
-  host.texts ??= {};
-  if (host.texts[part] === html) return;
   const content = host.box.querySelector(`.${part}`);
-  const { pick, set } = host.root.activeElement?.dataset ?? {};
   const inside = content.contains(host.root.activeElement);
-  content.innerHTML = host.texts[part] = html;
-  const same = (element) => element.dataset.pick === pick && element.dataset.set === set;
-  if (!(pick ?? set)) return;
-  const again = [...content.querySelectorAll("[data-pick],[data-set]")].find(same);
-  if (again ?? (inside && host.map)) (again ?? host.map.frame).focus();
+  if (replaceHtml(content, html) && inside && !host.root.activeElement) host.map?.frame.focus();
 }
 
 const closer = (host) => host.box.querySelector(".foot [data-close]");
@@ -117,7 +117,7 @@ function made(box) {
 function fill(map, data) {
   const same = map.data?.id === data.id;
   map.data = data;
-  map.values = data.cells && new Float32Array(bytes(data.cells).buffer);
+  map.values = data.cells && floats(data.cells);
   colour(map.inner.querySelector("canvas"), data, map.values);
   ramp(map.box.querySelector(".ramp canvas"), data.palette);
   const [high, low] = map.box.querySelectorAll(".ramp span");
@@ -155,29 +155,23 @@ function spanned(rows, columns, row, column) {
   return { top: `${row * h}%`, height: `${h}%`, ...across };
 }
 
-const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-
 // Paints one pixel for each cell in one of 256 colours; masked cells are transparent.
-function colour(canvas, data, values) {
-  [canvas.width, canvas.height] = [data.columns.cells, data.rows.cells];
-  const image = new ImageData(canvas.width, canvas.height);
-  const table = bytes(data.cells ? data.palette : data.pixels);
-  const span = data.high - data.low || 1;
-  for (let i = 0; i < image.data.length / 4; i++) {
-    const share = values ? (values[i] - data.low) / span : 0;
-    const from = 3 * (values ? Math.round(255 * Math.max(0, Math.min(1, share))) : i);
-    if (share === share) image.data.set([...table.subarray(from, from + 3), 255], 4 * i);
-  }
-  canvas.getContext("2d").putImageData(image, 0, 0);
+function colour(canvas, { rows, columns, cells, palette, pixels, low, high }, values) {
+  const table = triples(cells ? palette : pixels);
+  const place = (row, column) => row * columns.cells + column;
+  paintCells(canvas, rows.cells, columns.cells, (...at) =>
+    values ? shade(table, values[place(...at)], low, high) : table[place(...at)],
+  );
+}
+
+function triples(text) {
+  const every = bytes(text);
+  return Array.from({ length: every.length / 3 }, (_, i) => every.subarray(3 * i, 3 * i + 3));
 }
 
 function ramp(canvas, palette) {
-  [canvas.width, canvas.height] = [1, 256];
-  const image = new ImageData(1, 256);
-  const table = bytes(palette);
-  for (let i = 0; i < 256; i++)
-    image.data.set([...table.subarray(3 * (255 - i), 3 * (256 - i)), 255], 4 * i);
-  canvas.getContext("2d").putImageData(image, 0, 0);
+  const table = triples(palette);
+  paintCells(canvas, 256, 1, (row) => table[255 - row]);
 }
 
 // --- places -------------------------------------------------------------------------------------
@@ -269,8 +263,6 @@ function point(map, event) {
   rest(map, [Math.floor(y * rows.cells), Math.floor(x * columns.cells)]);
 }
 
-const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
-
 function pick(map) {
   const { picks, rows, columns } = map.data;
   if (picks && map.at) map.send([map.at[0] * rows.block, map.at[1] * columns.block].join());
@@ -278,7 +270,7 @@ function pick(map) {
 
 function walk(map, event) {
   if (event.key === "Enter") pick(map);
-  const step = STEPS[event.key];
+  const step = ARROWS[event.key];
   if (!step) return;
   event.preventDefault();
   const { rows, columns } = map.data;

@@ -19,7 +19,8 @@ from ncd.app.state.controls import Choice, Control, pick
 from ncd.explain.colour_scale import ColourRange, PooledMaps
 from ncd.language.axes import Axis
 from ncd.site import markup
-from ncd.site.markup import HIGHLIGHT_JS, PANEL_CSS
+from ncd.site.markup import PANEL_CSS
+from ncd.site.scripts import script
 
 ZOOM = """
 <div class="zoom" role="group" aria-label="Zoom">
@@ -55,7 +56,7 @@ _maps = st.components.v2.component(
     "ncd_maps",
     html=HTML,
     css=PANEL_CSS + read_static("parts/map_component.css") + read_static("figure/cell.css"),
-    js=HIGHLIGHT_JS + read_static("parts/zoom.js") + read_static("parts/map_component.js"),
+    js=script("app/parts/map_component.js"),
 )
 
 

@@ -5,7 +5,7 @@
 const PAUSE = 100; // milliseconds between two links: browsers refuse an address that changes too often
 
 // Returns whether a message is newer than all others of its kind that have been seen.
-function newest(kind, { session, number }) {
+export function newest(kind, { session, number }) {
   const seen = (document.ncdSeen ??= { sessions: [], numbers: {} });
   if (!seen.sessions.includes(session)) {
     seen.sessions.push(session);
@@ -17,7 +17,7 @@ function newest(kind, { session, number }) {
 }
 
 // Writes the newest link to the address, as soon as it may change again.
-function keepLink(link) {
+export function keepLink(link) {
   if (!newest("link", link)) return;
   const links = (document.ncdLinks ??= { last: -Infinity });
   links.next = link;
@@ -29,7 +29,7 @@ function keepLink(link) {
 
 // Writes the state to the address. It replaces the entry, so that a page is one entry of the
 // history. A message that arrives after its page was left is ignored.
-function follow(query, page) {
+export function follow(query, page) {
   if (!location.pathname.endsWith(`/${page}`)) return;
   const wanted = new URLSearchParams(query);
   for (const [name, value] of new URLSearchParams(location.search))

@@ -13,7 +13,6 @@ from urllib.parse import parse_qsl, quote, urlencode
 import streamlit as st
 
 from ncd.app.parts import image_picker, input_feed
-from ncd.app.parts.html_panel import read_static
 from ncd.app.runtime import streamlit_internals
 from ncd.app.scene import pin
 from ncd.app.scene.own_entry import CUSTOM_PAGE, DEFAULT_TEXT, TEXT_KEY
@@ -26,10 +25,10 @@ from ncd.app.state.knobs import FORMATS, MAX_FORMATS_LETTERS
 from ncd.app.state.link_text import LinkParameter, Value
 from ncd.language.terms import Term
 from ncd.run.device import devices
+from ncd.site.scripts import script
 from ncd.systems.catalogue_entry import Entry
 from ncd.systems.inputs.text_inputs import SAMPLE_SENTENCE
 
-JS = read_static("scene/url.js")
 STATE, LINK_MARK = "link", "go"
 MESSAGE_COUNT = "messages sent"  # a session key: how many messages with a number there were
 PRESENTER_PARAMETERS = ("present", "views", "with")  # read by the browser alone, in presenter.js
@@ -301,9 +300,7 @@ def _link_text(kept: LinkParameter | Control, value: Value) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-_link = st.components.v2.component(
-    "ncd_link", js=f"{JS}\nexport default ({{ data }}) => keepLink(data);\n"
-)
+_link = st.components.v2.component("ncd_link", js=script("app/scene/link.js"))
 
 
 def send_link(text: str, key: str = "told-address") -> None:

@@ -26,6 +26,7 @@ from ncd.app.state.cache import cached_value
 from ncd.app.state.hide_sizes import HiddenSizes
 from ncd.language.axes import Array, Axis
 from ncd.site import markup
+from ncd.site.scripts import script
 from ncd.systems.catalogue import CATALOGUE
 from ncd.systems.catalogue_entry import Entry
 from ncd.systems.lessons.computed_questions import Answer, Question, question
@@ -60,17 +61,7 @@ def show_presenter(entry: Entry) -> None:
 
 _leave = st.components.v2.component(
     "ncd_unpresented",
-    js=url.JS
-    + """
-export default function ({ data }) {
-  if (!newest("unpresented", data)) return; // shown again, when something may be presented
-  delete document.documentElement.dataset.present;
-  const query = new URLSearchParams(location.search);
-  if (!query.has("present")) return;
-  for (const name of ["present", "with"]) query.delete(name);
-  history.replaceState(history.state, "", `${location.pathname}${query.size ? `?${query}` : ""}`);
-}
-""",
+    js=script("app/teach/leave_presenter.js"),
 )
 
 

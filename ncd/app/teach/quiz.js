@@ -1,5 +1,9 @@
 // The question below the diagram; grading.js grades what is typed.
 
+import { grade } from "../../site/static/figure/grading.js";
+import { connect, paint } from "../../site/static/figure/highlight.js";
+import { replaceHtml } from "../../site/static/figure/html.js";
+
 export default function (component) {
   const { data } = component;
   const host = connect(component);
@@ -54,8 +58,4 @@ function add(input, said) {
   input.focus();
 }
 
-function fill(host, slot, html) {
-  if (host[slot] === html) return;
-  host[slot] = html;
-  host.box.querySelector(`.${slot}`).innerHTML = html;
-}
+const fill = (host, slot, html) => replaceHtml(host.box.querySelector(`.${slot}`), html);

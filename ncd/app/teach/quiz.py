@@ -26,8 +26,9 @@ from ncd.drawing.pipeline import draw
 from ncd.language.axes import Axis
 from ncd.language.torch_code import Arg
 from ncd.site import markup, source_listing
-from ncd.site.markup import DIAGRAM_CSS, GRADING_JS, HIGHLIGHT_JS, PANEL_CSS
+from ncd.site.markup import DIAGRAM_CSS, PANEL_CSS
 from ncd.site.quiz_facts import axis_facts, computed_axes, taken_axes, without_size_labels
+from ncd.site.scripts import script
 from ncd.write.torch_source.source_file import lines
 
 # --- The questions of a quiz: which arrays it can ask for
@@ -157,7 +158,7 @@ _quiz = st.components.v2.component(
     "ncd_quiz",
     html=read_static("teach/quiz.html"),
     css=PANEL_CSS + DIAGRAM_CSS + read_static("teach/quiz.css"),
-    js=HIGHLIGHT_JS + GRADING_JS + read_static("teach/quiz.js"),
+    js=script("app/teach/quiz.js"),
 )
 
 

@@ -1,4 +1,4 @@
-"""The libraries that a source may import, and small parts that many sources import.
+"""The libraries that a source may import and small parts that many sources import.
 
 They are written here as sources, which are interpreted like that of a visitor. Whatever else such
 a library has is unknown.

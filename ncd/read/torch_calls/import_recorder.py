@@ -257,7 +257,7 @@ def identifier(text: str) -> str:
 
 @dataclass(eq=False)
 class ImportRecorder:
-    """Records the steps of an import, one node of torch's graph after the other.
+    """Records the steps of an import one node of torch's graph after the other.
 
     ``node``, ``path``, ``shape`` and ``dtype`` are those of the current node; ``shared_parameters``
     are the names of parameters that several nodes use. ``training`` is the mode of the module.

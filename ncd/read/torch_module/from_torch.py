@@ -38,7 +38,7 @@ from ncd.run.limits import Limits
 from ncd.run.module import CircuitModule
 from ncd.words import nearest_name
 
-# --- Checks of what is given to an import, before torch traces it
+# --- Checks of what is given to an import before torch traces it
 
 
 def check_arguments(module: Any, inputs: Any, axes: Any) -> None:

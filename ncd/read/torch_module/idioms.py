@@ -659,7 +659,7 @@ def read_idiom(g: DimensionBuilder, idiom: Idiom, env: Mapping[fx.Node, Any]) ->
     """Adds the op of a function that a graph writes out; raises CannotImport if it has none.
 
     Args:
-        g: The record of the import, at the function's last node.
+        g: The record of the import at the function's last node.
         idiom: The function.
         env: The results of nodes so far.
     """

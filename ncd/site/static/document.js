@@ -1,5 +1,10 @@
 // The page of one diagram: the selection and its card, collapsed blocks, light and dark theme.
 
+import { bytes } from "./figure/bytes.js";
+import { readDrawing, sign, widen } from "./figure/drawing.js";
+import { connect, letGo, light, paint, shine, target } from "./figure/highlight.js";
+import { turnTheme } from "./figure/theme.js";
+
 const host = connect({ parentElement: document, setTriggerValue: select });
 host.opens = true;
 const drawing = document.querySelector(".drawing");
@@ -79,9 +84,8 @@ views.then((every) => {
 });
 
 async function unpack(id) {
-  const packed = document.getElementById(id).textContent;
-  const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const packed = bytes(document.getElementById(id).textContent);
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Response(stream).json();
 }
 
@@ -137,8 +141,7 @@ resized();
 
 function show(text, id) {
   const focused = drawing.contains(document.activeElement);
-  const read = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
-  const svg = document.importNode(read, true);
+  const svg = readDrawing(text);
   drawing.replaceChildren(svg);
   fit(svg);
   if (focused) svg.querySelector(`[data-fence="${id}"]`)?.focus();
@@ -170,7 +173,7 @@ function mark() {
 
 document.addEventListener("click", (event) => {
   if (event.target.closest(".close")) close();
-  else if (event.target.closest(".theme")) turn();
+  else if (event.target.closest(".theme")) turnTheme();
 });
 for (const part of document.querySelectorAll("[data-later]")) part.addEventListener("toggle", open_part, { once: true });
 
@@ -214,10 +217,3 @@ document.addEventListener(
   },
   true,
 );
-
-function turn() {
-  const root = document.documentElement;
-  const asked = root.style.colorScheme;
-  const dark = asked ? asked === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-  root.style.colorScheme = dark ? "light" : "dark";
-}

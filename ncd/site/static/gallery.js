@@ -1,6 +1,9 @@
 // The gallery. It is searched here at every keystroke, and the query is kept in the address.
 
-export default function ({ data, parentElement: root }) {
+import { readDrawing } from "./figure/drawing.js";
+import { answerTo, nothingMatches, topicsOf, wishes } from "./search.js";
+
+export function gallery({ data, parentElement: root }) {
   const text = JSON.stringify(data);
   if (root.text === text) return;
   root.text = text;
@@ -95,8 +98,7 @@ function draw(link) {
   const place = link.querySelector(".picture");
   if (place.firstChild) return;
   if (!text) return place.append(Object.assign(new Image(), { src: picture, alt: "" }));
-  const read = new DOMParser().parseFromString(text, "image/svg+xml");
-  const svg = document.importNode(read.documentElement, true);
+  const svg = readDrawing(text);
   svg.style.maxWidth = svg.getAttribute("width") + "px";
   for (const side of ["width", "height"]) svg.removeAttribute(side);
   place.append(svg);

@@ -1,6 +1,9 @@
 // The quiz of the page asks for the shapes of arrays. Sizes and the asked names are hidden in the
 // drawing; grading.js grades the answers.
 
+import { grade } from "./figure/grading.js";
+import { letGo, shine, target } from "./figure/highlight.js";
+
 const quiz = document.querySelector(".quiz");
 const answer = quiz.querySelector("input");
 const round = { on: false, asked: "", done: new Map(), tried: new Set() };

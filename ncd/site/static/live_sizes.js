@@ -1,18 +1,19 @@
 // Sizes that can be moved: sliders, fields, and the sizes in the list of axes. Formulas in the page
 // (see live_texts.py) write every text again; where they do not hold, the page says why.
 
+import { COLOURS, light, setAxes } from "./figure/highlight.js";
+import { bindTexts, texts, writeText } from "./figure/polynomials.js";
+import { dragSteps, legal, spelt, stepped, swallowClick } from "./figure/sizes.js";
+
 const live = JSON.parse(document.getElementById("live").textContent);
 for (const own of Object.values(live.arrays)) own.axes = own.axes.map((i) => live.axes[i]);
 const START = new Map(Object.entries(live.settings));
 const wanted = new Map(START); // what the visitor asks for
 const shown = new Map(START); // the sizes that the page shows
-const NEAR = 4; // pixels that a press may move and still be a click
-const DIGITS = "₀₁₂₃₄₅₆₇₈₉";
 const parts = new Map(Object.keys(live.parts).map((name) => [name, bound(name)]));
 let fill = null;
 let frame = 0;
 
-const spelt = (name) => name.replace(/\d/g, (digit) => DIGITS[digit]);
 const range = (name) => live.sizes.find((size) => size.name === name);
 const follows = (name) => !(name in live.fixed);
 
@@ -20,11 +21,7 @@ const follows = (name) => !(name in live.fixed);
 function bound(name) {
   const place = document.querySelector(`[data-live="${CSS.escape(name)}"]`);
   const every = live.parts[name];
-  if (!place || !every) return { place, texts: [] };
-  const walker = document.createTreeWalker(place, NodeFilter.SHOW_TEXT);
-  const nodes = [];
-  while (walker.nextNode()) nodes.push(walker.currentNode);
-  return { place, texts: every.map(([i, text]) => [nodes[i], text]) };
+  return { place, texts: place && every ? bindTexts(place, every) : [] };
 }
 
 // Lets the parts in a place that was not there before follow the sizes.
@@ -72,11 +69,7 @@ function update(name) {
   const holds = fill.right(live.conditions[live.part_holds[name]] ?? []);
   const right = holds && (live.parts[name] || !moved());
   place?.classList.toggle("stale", !right);
-  if (right) for (const [node, text] of every) write(node, fill(text));
-}
-
-function write(node, said) {
-  if (node && node.data !== said) node.data = said;
+  if (right) for (const [node, text] of every) writeText(node, fill(text));
 }
 
 function controls() {
@@ -113,12 +106,6 @@ function reason() {
 }
 
 // --- what is asked for ---------------------------------------------------------------------------
-
-function legal({ min_size: least, max_size: most, multiple }, value) {
-  const first = Math.ceil(least / multiple);
-  const closest = Math.floor((2 * value + multiple) / (2 * multiple));
-  return multiple * Math.max(first, Math.min(closest, Math.floor(most / multiple)));
-}
 
 // Sets a size to the nearest legal value; returns a note if that is another one.
 function ask(name, value) {
@@ -177,21 +164,17 @@ document.addEventListener("pointerdown", (event) => {
   if (axis && range(axis) && follows(axis)) held = { axis, x: event.clientX, from: wanted.get(axis), on: false };
 });
 document.addEventListener("pointermove", (event) => {
-  if (!held || (!held.on && Math.abs(event.clientX - held.x) < NEAR)) return;
-  const { min, max, step } = range(held.axis);
+  const steps = held && dragSteps(held, event, range(held.axis));
+  if (steps === null) return;
   held.on = true;
   document.body.classList.add("dragging");
-  const pixels = Math.min(12, Math.max(1, (320 * step) / (max - min || 1)));
-  const far = Math.round(((event.clientX - held.x) / pixels) * (event.shiftKey ? 10 : 1));
-  ask(held.axis, Math.min(Math.max(max, held.from), Math.max(Math.min(min, held.from), held.from + far * step)));
+  ask(held.axis, stepped(range(held.axis), held.from, steps));
 });
 for (const end of ["pointerup", "pointercancel"])
   document.addEventListener(end, () => {
     if (held?.on) {
       document.body.classList.remove("dragging");
-      const stop = (event) => event.stopPropagation();
-      document.addEventListener("click", stop, { capture: true, once: true });
-      setTimeout(() => document.removeEventListener("click", stop, { capture: true }));
+      swallowClick(document);
     }
     held = null;
   });

@@ -12,13 +12,13 @@ const BEGUN = 15;
 const TEXT = 30;
 const PART = 31;
 
-function topicsOf(data) {
+export function topicsOf(data) {
   return [...new Set(data.flatMap((told) => Object.keys(told.topics)))];
 }
 
 // Returns what a query asks for: each a topic, or a word. A topic may have several words, and its
 // end may still be missing where the query ends.
-function wishes(text, topics) {
+export function wishes(text, topics) {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const found = [];
   while (words.length) {
@@ -40,7 +40,7 @@ function topicsNamed(words, topics, last) {
 }
 
 // Returns how a system answers all wishes: its rank, and what is said of it. Null if it does not.
-function answerTo(asked, told) {
+export function answerTo(asked, told) {
   const found = asked.map((wish) => metWish(wish, told));
   if (found.includes(null)) return null;
   const rank = found.reduce((sum, own) => sum + own.rank, 0);
@@ -73,7 +73,7 @@ function escaped(word) {
   return word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 }
 
-function nothingMatches(text, data) {
+export function nothingMatches(text, data) {
   return `Nothing matches “${text}”. The nearest: ${nearest(text, data)}.`;
 }
 

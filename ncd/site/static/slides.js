@@ -1,5 +1,9 @@
 // A file of views, one visible at a time; the arrow keys go from one to the next.
 
+import { scale, widen } from "./figure/drawing.js";
+import { connect, letGo, shine, target } from "./figure/highlight.js";
+import { turnTheme } from "./figure/theme.js";
+
 const host = connect({ parentElement: document, setTriggerValue: select });
 host.opens = true;
 const slides = [...document.querySelectorAll(".slide")];
@@ -15,7 +19,7 @@ for (const svg of document.querySelectorAll(".drawing svg")) {
 find("back").onclick = () => walk(-1);
 find("next").onclick = () => walk(1);
 find("screen").onclick = screen;
-find("theme").onclick = turn;
+find("theme").onclick = turnTheme;
 show(Math.min(slides.length, Math.max(1, parseInt(location.hash.slice(1)) || 1)));
 addEventListener("hashchange", () => {
   const to = parseInt(location.hash.slice(1));
@@ -53,13 +57,6 @@ function screen() {
     ? document.exitFullscreen()
     : document.documentElement.requestFullscreen?.();
   done?.catch(() => {});
-}
-
-function turn() {
-  const root = document.documentElement;
-  const asked = root.style.colorScheme;
-  const dark = asked ? asked === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-  root.style.colorScheme = dark ? "light" : "dark";
 }
 
 addEventListener("keydown", (event) => {

@@ -1,5 +1,10 @@
 // The widget in a notebook, after anywidget's protocol: traits in, traits out.
 
+import { shades } from "./figure/cells.js";
+import { readDrawing, sign, widen } from "./figure/drawing.js";
+import { connect, light, paint, shine, target } from "./figure/highlight.js";
+import { ends, matrix } from "./figure/matrix.js";
+
 function render({ model, el }) {
   faces();
   el.innerHTML = `<div class="ncd ncd-explore"><form class="sizes"></form><p class="told" role="status"></p>
@@ -24,19 +29,22 @@ function render({ model, el }) {
   };
   const views = {
     drawing: () => show(find("drawing"), model.get("drawing"), () => paint(host)),
-    value: () => map(find("value"), model.get("value")),
+    value: () => map(find("value"), model.get("value"), () => model.get("dark")),
     told: () => (find("told").textContent = model.get("told")),
     sizes: () => fill(find("sizes"), model.get("sizes")),
     selected: () => shine({ target: target(model.get("selected") || "-") }),
     axes: () => shine({ axes: model.get("axes") }),
-    dark: () => box.classList.toggle("dark", model.get("dark")),
+    dark: () => {
+      box.classList.toggle("dark", model.get("dark"));
+      find("value canvas")?.paint();
+    },
   };
   form(find("sizes"), model.get("sliders"), sizes);
   for (const [name, view] of Object.entries(views)) {
     model.on(`change:${name}`, view);
     view();
   }
-  const dark = isDark(el);
+  const dark = hasDarkGround(el);
   if (dark !== model.get("dark")) put("dark", dark);
   return () => {
     for (const [name, view] of Object.entries(views)) model.off(`change:${name}`, view);
@@ -52,7 +60,7 @@ function faces() {
 }
 
 // Whether the page of the notebook has a dark ground, which may be written in any colour space.
-function isDark(el) {
+function hasDarkGround(el) {
   const pen = Object.assign(document.createElement("canvas"), { width: 1, height: 1 }).getContext("2d");
   for (let at = el; at; at = at.parentElement ?? at.getRootNode().host) {
     pen.clearRect(0, 0, 1, 1);
@@ -92,8 +100,8 @@ function fill(place, sizes) {
 
 function show(place, { svg, folds, words }, then) {
   if (!svg) return;
-  place.innerHTML = svg;
-  const drawn = place.querySelector("svg");
+  const drawn = readDrawing(svg);
+  place.replaceChildren(drawn);
   drawn.removeAttribute("height");
   drawn.setAttribute("aria-label", words);
   widen(drawn);
@@ -101,35 +109,19 @@ function show(place, { svg, folds, words }, then) {
   then();
 }
 
-// An array as a map of its numbers, blue below 0 and red above; the pointer reads a number.
-function map(place, { title, rows, said }) {
+// Shows an array as a map of its numbers.
+function map(place, { title, rows, said }, dark) {
   place.replaceChildren();
   if (!rows) return;
-  const [high, wide] = [rows.length, rows[0].length];
-  const most = Math.max(...rows.flat().filter(Number.isFinite).map(Math.abs), 1e-9);
-  const side = Math.max(3, Math.min(16, Math.floor(320 / Math.max(high, wide))));
-  const canvas = Object.assign(document.createElement("canvas"), { width: wide, height: high });
-  canvas.style.width = `${side * wide}px`;
-  canvas.style.height = `${side * high}px`;
-  canvas.setAttribute("role", "img");
-  canvas.setAttribute("aria-label", `Values of ${title}`);
-  const pen = canvas.getContext("2d");
-  rows.forEach((row, y) =>
-    row.forEach((x, at) => {
-      pen.fillStyle = Number.isFinite(x)
-        ? `rgb(${x < 0 ? "30 110 190" : "200 60 40"} / ${Math.min(1, Math.abs(x) / most)})`
-        : "#888";
-      pen.fillRect(at, y, 1, 1);
-    }),
-  );
-  const caption = document.createElement("span");
-  const out = document.createElement("output");
-  caption.textContent = said ? `${title} (${said})` : title;
-  canvas.onpointermove = ({ offsetX, offsetY }) => {
-    const [y, x] = [Math.floor(offsetY / side), Math.floor(offsetX / side)];
-    out.textContent = rows[y]?.[x] === undefined ? "" : `[${y}, ${x}] ${Number(rows[y][x]).toPrecision(4)}`;
-  };
-  place.append(canvas, caption, out);
+  const [low, high] = ends(rows.flat());
+  const most = Math.max(-low, high, 1e-9);
+  const [down, across] = [rows, rows[0]].map(({ length: size }, i) => ({ size, said: ["row", "column"][i] }));
+  const read = (row, column) => rows[row][column];
+  const caption = said ? `${title} (${said})` : title;
+  const scale = { scales, dark, low: low < 0 ? -most : 0, high: most };
+  place.append(matrix({ name: `Values of ${caption}`, rows: down, columns: across, read, wide: 320, ...scale }));
 }
+
+const scales = MAP_COLOURS.map(shades);
 
 export default { render };

@@ -16,8 +16,8 @@ from ncd.app.teach import quiz
 from ncd.language.axes import Array, Axis
 from ncd.site.entry_page import of_entry
 from ncd.site.live_texts import SizeDependentTexts
-from ncd.site.markup import GRADING_JS, POLYNOMIALS_JS
 from ncd.site.quiz_facts import axis_facts
+from ncd.site.scripts import script
 from ncd.systems.inputs.run_inputs import InputSpec
 from tests.support.javascript import called
 
@@ -27,6 +27,9 @@ PICTURE = Array((Axis("d", 6), Axis("u", (28, 28))))
 LEVEL = Array((Axis("q_1", 16, label="c_λ"),))
 TAG = re.compile(r"<[^>]*>")
 LIVE = re.compile(r'id="live">(.*?)</script>', re.DOTALL)
+
+
+GRADING = "site/static/figure/grading.js"
 
 
 class Verdict(NamedTuple):
@@ -40,7 +43,7 @@ def words(html: str) -> str:
 
 
 def graded(calls: Sequence[tuple[Any, ...]]) -> list[Verdict]:
-    return [Verdict(**found) for found in called(GRADING_JS, "grade", calls)]
+    return [Verdict(**found) for found in called(script(GRADING), "grade", calls)]
 
 
 def grade(text: str, wanted: Array, known: Sequence[Axis], **rules: Sequence[str]) -> Verdict:
@@ -187,8 +190,8 @@ def test_every_question_is_graded_alike_in_the_app_and_on_a_page(name: str) -> N
             here.append((text, app["wanted"], app["known"], app))
             there.append((text, id, app["drawn"]))
             wanted.append(right)
-    script = POLYNOMIALS_JS + GRADING_JS + ON_A_PAGE
-    (others,) = called(script, "onAPage", [(page, there)])
+    page_script = script("site/static/figure/polynomials.js", GRADING) + ON_A_PAGE
+    (others,) = called(page_script, "onAPage", [(page, there)])
     for (text, *_), right, own, other in zip(here, wanted, graded(here), others, strict=True):
         assert own == Verdict(**other), text
         assert own.right == right, (text, own)

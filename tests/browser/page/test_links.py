@@ -13,8 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 
 import ncd
 from ncd.app.page import navigation
-from ncd.app.parts.html_panel import read_static
-from ncd.app.scene import url
+from ncd.site.scripts import script
 from ncd.systems.training.trained_weights import attention_weights, read_weights
 from tests.browser.server import served
 from tests.browser.waits import location
@@ -374,7 +373,7 @@ def test_the_source_gives_the_numbers_of_the_page(
 
 # --- messages of several runs that come in another order ------------------------------------------
 
-PASSES = read_static("figure/broadcast.js").replace("export default", "const passes =")
+PASSES = script("app/figure/broadcast.js").replace("export default", "const passes =")
 TAKES = """sent => {
   for (const [query, session, number] of sent) keepLink({ query, page: "health", session, number });
   return new Promise((done) => setTimeout(() => done(location.search), 2 * PAUSE));
@@ -393,7 +392,7 @@ def scripts(page: Page) -> Page:
     """A page without the app, in which these scripts run as in it."""
     page.route("**/*", lambda route: route.fulfill(content_type="text/html"))
     page.goto("http://explorer.test/health")
-    page.add_script_tag(content=f"{url.JS}\n{PASSES}")
+    page.add_script_tag(content=PASSES)
     return page
 
 

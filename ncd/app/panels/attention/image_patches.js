@@ -1,6 +1,9 @@
 // Two pictures: a patch is chosen in one, and its attention is shown over the other.
 
-const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+import { ARROWS } from "../../../site/static/figure/arrows.js";
+import { floats } from "../../../site/static/figure/bytes.js";
+import { connect, paint } from "../../../site/static/figure/highlight.js";
+import { replaceHtml } from "../../../site/static/figure/html.js";
 
 export default function (component) {
   const { data } = component;
@@ -11,26 +14,18 @@ export default function (component) {
   for (const [box, side, address] of [[asks, data.asks, 0], [answers, data.answers, 1]]) {
     const image = box.querySelector("img");
     if (image.src !== data.pictures[address]) image.src = data.pictures[address];
-    write(box.parentElement.querySelector("figcaption"), side.title);
+    replaceHtml(box.parentElement.querySelector("figcaption"), side.title);
   }
   const ends = host.box.querySelectorAll(".ramp span");
   [ends[0].textContent, ends[1].textContent] = data.ends;
-  host.weights = new Float32Array(Uint8Array.from(atob(data.weights), (c) => c.charCodeAt(0)).buffer);
-  write(find(".words"), data.words);
-  write(find(".side"), data.side, host);
+  host.weights = floats(data.weights);
+  replaceHtml(find(".words"), data.words);
+  replaceHtml(find(".side"), data.side);
   put(find(".at"), data.asks, data.at);
   asks.setAttribute("aria-label", `Patch ${data.at.join(", ")} asks; the arrow keys choose another`);
   listen(host, asks, answers);
   paint(host);
   return host.end;
-}
-
-// Replaces a part of the page if its HTML changed, and restores the focus.
-function write(element, html, host) {
-  if (element.written === html) return;
-  const pick = host?.root.activeElement?.dataset?.pick;
-  element.innerHTML = element.written = html;
-  if (pick) element.querySelector(`[data-pick="${pick}"]`)?.focus();
 }
 
 function listen(host, asks, answers) {
@@ -42,7 +37,7 @@ function listen(host, asks, answers) {
   asks.onpointerleave = () => (hover.hidden = true);
   asks.onclick = (event) => choose(host, patch(asks, host.data.asks, event));
   asks.onkeydown = (event) => {
-    const step = STEPS[event.key];
+    const step = ARROWS[event.key];
     if (!step) return;
     event.preventDefault();
     const { count } = host.data.asks;

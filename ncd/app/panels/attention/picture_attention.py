@@ -23,7 +23,8 @@ from ncd.app.state.controls import GridPlace, Place, pick
 from ncd.circuit.circuit import Cell
 from ncd.explain.colour_scale import CellGrid
 from ncd.site import markup
-from ncd.site.markup import HIGHLIGHT_JS, PANEL_CSS
+from ncd.site.markup import PANEL_CSS
+from ncd.site.scripts import script
 
 # --- The On the picture panel: the attention of a clicked patch, drawn over the picture
 
@@ -42,7 +43,7 @@ _patches = st.components.v2.component(
 <div class="aside"><div class="side"></div><div class="words"></div></div>
 <output class="tip" hidden></output></div>""",
     css=PANEL_CSS + read_static("panels/attention/image_patches.css"),
-    js=HIGHLIGHT_JS + read_static("panels/attention/image_patches.js"),
+    js=script("app/panels/attention/image_patches.js"),
 )
 
 

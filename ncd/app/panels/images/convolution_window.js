@@ -1,6 +1,10 @@
 // A window over a picture: it is dragged, stepped or played, and one number is written out.
 
-const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+import { ARROWS } from "../../../site/static/figure/arrows.js";
+import { floats } from "../../../site/static/figure/bytes.js";
+import { connect } from "../../../site/static/figure/highlight.js";
+import { replaceHtml } from "../../../site/static/figure/html.js";
+
 const LEGIBLE = 5; // cells along a side, up to which their numbers are written
 const TOUR = 20_000; // milliseconds that a tour of all windows takes, at most
 const SLOWEST = 400; // milliseconds at one window
@@ -15,7 +19,6 @@ export default function (component) {
   return host.leave;
 }
 
-const floats = (text) => new Float32Array(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer);
 const find = (host, name) => host.box.querySelector(name);
 const clamp = (n, most) => Math.max(0, Math.min(most, n));
 
@@ -29,7 +32,7 @@ function take(host, data) {
   }
   find(host, ".taken figcaption").textContent = data.title;
   find(host, ".made figcaption").textContent = `The result: ${data.count.join(" × ")}`;
-  for (const name of ["sizes", "maps", "filters", "foot"]) write(host, find(host, `.${name}`), data[name]);
+  for (const name of ["sizes", "maps", "filters", "foot"]) replaceHtml(find(host, `.${name}`), data[name]);
   show(host);
   ground(host);
 }
@@ -41,15 +44,6 @@ function show(host) {
     const image = find(host, `.${box} img`);
     if (image.src !== address) image.src = address;
   }
-}
-
-// Replaces a part if its HTML changed; the focus stays where it was.
-function write(host, element, html) {
-  if (element.written === html) return;
-  const { set, pick } = host.root.activeElement?.dataset ?? {};
-  element.innerHTML = element.written = html;
-  if (set ?? pick)
-    [...element.querySelectorAll("[data-set],[data-pick]")].find((e) => e.dataset.set === set && e.dataset.pick === pick)?.focus();
 }
 
 // The border between picture and padding, and what no window reaches.
@@ -174,7 +168,7 @@ function listen(host) {
     box.onpointermove = (event) => event.buttons && drag(host, box, event);
     box.onpointerup = () => remember(host);
     box.onkeydown = (event) => {
-      const step = STEPS[event.key];
+      const step = ARROWS[event.key];
       if (!step) return;
       event.preventDefault();
       event.stopPropagation();

@@ -27,7 +27,8 @@ from ncd.app.state.controls import GridPlace, Place, pick, slider
 from ncd.circuit.circuit import Cell, Circuit
 from ncd.explain.colour_scale import CellGrid, ColourRange
 from ncd.ops.sliding_window import SlidingWindowOp, WindowWalk, per_dimension
-from ncd.site.markup import GREY, HIGHLIGHT_JS, PANEL_CSS
+from ncd.site.markup import GREY, PANEL_CSS
+from ncd.site.scripts import script
 
 WINDOW_PLACE = GridPlace("window")  # row and column of the written number
 MAP = Place("map")
@@ -42,7 +43,7 @@ _window = st.components.v2.component(
     "ncd_window",
     html=read_static("panels/images/convolution_window.html"),
     css=PANEL_CSS + read_static("panels/images/convolution_window.css"),
-    js=HIGHLIGHT_JS + read_static("panels/images/convolution_window.js"),
+    js=script("app/panels/images/convolution_window.js"),
 )
 
 

@@ -1,7 +1,10 @@
 // A place of the result is chosen; what it sees of the picture is framed at once, and its gradient
 // arrives with the answer.
 
-const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+import { ARROWS } from "../../../site/static/figure/arrows.js";
+import { connect } from "../../../site/static/figure/highlight.js";
+import { replaceHtml } from "../../../site/static/figure/html.js";
+
 const part = (host, name) => host.box.querySelector(name);
 const rect = (name, x, y, w, h) => `<rect class="${name}" x="${x}" y="${y}" width="${w}" height="${h}"/>`;
 const framed = (x, y, w, h) => rect("frame", x, y, w, h) + rect("frame in", x, y, w, h);
@@ -17,10 +20,7 @@ export default function (component) {
   part(host, ".taken svg").setAttribute("viewBox", `0 0 ${data.shape[1]} ${data.shape[0]}`);
   part(host, ".made svg").setAttribute("viewBox", `0 0 ${data.count[1]} ${data.count[0]}`);
   part(host, ".made figcaption").textContent = `The result: ${data.count.join(" × ")}`;
-  for (const name of ["layers", "foot"]) {
-    const element = part(host, `.${name}`);
-    if (element.written !== data[name]) element.innerHTML = element.written = data[name];
-  }
+  for (const name of ["layers", "foot"]) replaceHtml(part(host, `.${name}`), data[name]);
   for (const box of host.box.querySelectorAll(".picture")) listen(host, box);
   move(host, data.at);
   part(host, ".heat").style.opacity = 1;
@@ -44,7 +44,7 @@ function listen(host, box) {
   box.onpointermove = (event) => event.buttons && drag(host, box, event);
   box.onpointerup = () => ask(host);
   box.onkeydown = (event) => {
-    const step = STEPS[event.key];
+    const step = ARROWS[event.key];
     if (!step) return;
     event.preventDefault();
     event.stopPropagation();

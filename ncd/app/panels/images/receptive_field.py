@@ -17,7 +17,8 @@ from ncd.app.state.cache import cached_value
 from ncd.app.state.controls import GridPlace, pick
 from ncd.explain.colour_scale import CellGrid, ColourRange
 from ncd.site import markup
-from ncd.site.markup import GREY, HIGHLIGHT_JS, PANEL_CSS
+from ncd.site.markup import GREY, PANEL_CSS
+from ncd.site.scripts import script
 from ncd.systems.images.convolution_stack import (
     Stack,
     field_sizes,
@@ -36,7 +37,7 @@ _field = st.components.v2.component(
     "ncd_field",
     html=read_static("panels/images/receptive_field.html"),
     css=PANEL_CSS + read_static("panels/images/convolution_window.css"),
-    js=HIGHLIGHT_JS + read_static("panels/images/receptive_field.js"),
+    js=script("app/panels/images/receptive_field.js"),
 )
 
 

@@ -1,5 +1,8 @@
 // The plane and the hidden space of a perceptron, drawn from its weights at any step of a training.
 
+import { connect } from "../../../site/static/figure/highlight.js";
+import { replaceHtml } from "../../../site/static/figure/html.js";
+
 const SECONDS = 1.2; // of a stage that is played
 const SHAPES = ["●", "■", "▲", "◆"];
 const NEAR = 0.06; // of the plane, to a point that a click takes away
@@ -54,11 +57,7 @@ function begin(host) {
   return true;
 }
 
-function write(host, name) {
-  host.texts ??= {};
-  if (host.texts[name] !== host.data[name]) part(host, name).innerHTML = host.data[name];
-  host.texts[name] = host.data[name];
-}
+const write = (host, name) => replaceHtml(part(host, name), host.data[name]);
 
 // The weights of the step that is looked at, and the stages that they make.
 function choose(host, stay) {
@@ -86,12 +85,7 @@ function list(host) {
     ({ name }, i) =>
       `<li><button type="button" data-stage="${i}"${i === Math.ceil(host.time) ? ' aria-current="step"' : ""}>${name}</button></li>`,
   );
-  const content = part(host, "stages");
-  const html = rows.join("");
-  if (host.listed === html) return;
-  const { stage } = host.root.activeElement?.dataset ?? {};
-  content.innerHTML = host.listed = html;
-  if (stage) content.querySelector(`[data-stage="${stage}"]`)?.focus();
+  replaceHtml(part(host, "stages"), rows.join(""));
 }
 
 function play(host) {
@@ -176,9 +170,7 @@ function pens(host) {
   const rest = ["undo", "clear"].map((wish) =>
     `<button type="button" class="plain" data-do="${wish}"${host.text ? "" : " disabled"}>${wish === "undo" ? "Undo" : "Clear"}</button>`,
   );
-  const { do: held } = host.root.activeElement?.dataset ?? {};
-  part(host, "pen").innerHTML = `Set ${classes.join("")}${rest.join("")}`;
-  if (held) part(host, "pen").querySelector(`[data-do="${held}"]`)?.focus();
+  replaceHtml(part(host, "pen"), `Set ${classes.join("")}${rest.join("")}`);
 }
 
 // --- the pointer and the keys --------------------------------------------------------------------

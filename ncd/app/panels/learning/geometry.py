@@ -26,7 +26,8 @@ from ncd.app.state.controls import Choice, TextControl
 from ncd.jobs.job_pool import QUIET
 from ncd.jobs.training_runs import TrainingRun, prepare
 from ncd.site import markup
-from ncd.site.markup import HIGHLIGHT_JS, PANEL_CSS
+from ncd.site.markup import PANEL_CSS
+from ncd.site.scripts import script
 from ncd.systems.networks.perceptrons import ACTIVATIONS, outputs
 from ncd.systems.training.plane_training import (
     EDGE,
@@ -54,7 +55,7 @@ _geometry = st.components.v2.component(
     "ncd_geometry",
     html=read_static("panels/learning/geometry.html"),
     css=PANEL_CSS + read_static("panels/learning/geometry.css"),
-    js=HIGHLIGHT_JS + read_static(*(f"panels/learning/{name}.js" for name in SCRIPTS)),
+    js=script(*(f"app/panels/learning/{name}.js" for name in SCRIPTS)),
 )
 
 

@@ -33,7 +33,8 @@ from ncd.explain.equation_proof import SideComparison, max_difference
 from ncd.language.blocks import Equation
 from ncd.run.measurement import medians
 from ncd.site import markup
-from ncd.site.markup import DIAGRAM_CSS, HIGHLIGHT_JS, PANEL_CSS
+from ncd.site.markup import DIAGRAM_CSS, PANEL_CSS
+from ncd.site.scripts import script
 from ncd.systems.tensors import graphical_algebra
 
 # --- The Sides panel: the result of each side of an equation on the same input, and its time
@@ -364,7 +365,7 @@ _walk = st.components.v2.component(
     "ncd_walk",
     html=read_static("panels/tensors/equation_walk.html"),
     css=PANEL_CSS + DIAGRAM_CSS + read_static("panels/tensors/equation_walk.css"),
-    js=HIGHLIGHT_JS + read_static("panels/tensors/equation_walk.js"),
+    js=script("app/panels/tensors/equation_walk.js"),
 )
 
 

@@ -1,6 +1,9 @@
 // A walk through an equation. The wires of both sides of a step are the same lines, moved: each
 // point has a position before and after, and letters move along.
 
+import { connect } from "../../../site/static/figure/highlight.js";
+import { reach, replaceHtml } from "../../../site/static/figure/html.js";
+
 const SECONDS = 1.6;
 const ROOM = [300, 110]; // of the stage, at least
 const SVG = "http://www.w3.org/2000/svg";
@@ -28,17 +31,12 @@ export default function (component) {
   };
 }
 
-// Replaces a part of the page if its HTML changed, and restores the focus.
 function write(host, part, html) {
-  host.texts ??= {};
-  if (host.texts[part] === html) return;
   const content = host.box.querySelector(`.${part}`);
-  const { pick } = host.root.activeElement?.dataset ?? {};
-  content.innerHTML = host.texts[part] = html;
+  if (!replaceHtml(content, html)) return;
   reach(content);
   for (const svg of content.querySelectorAll(".drawing > svg"))
     svg.style.width = `${1.2 * svg.viewBox.baseVal.width}px`;
-  if (pick) content.querySelector(`[data-pick="${pick}"]`)?.focus();
 }
 
 function stage(host, morph) {

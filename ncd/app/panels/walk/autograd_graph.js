@@ -1,5 +1,10 @@
 // The autograd graph in a zoomable frame. It is one Tab stop; the arrow keys go from node to node.
 
+import { readDrawing } from "../../../site/static/figure/drawing.js";
+import { connect, paint } from "../../../site/static/figure/highlight.js";
+import { replaceHtml } from "../../../site/static/figure/html.js";
+import { zoomable } from "../../../site/static/figure/zoom.js";
+
 const XLINK = "http://www.w3.org/1999/xlink";
 const SMALLEST = 11; // the size to be read, in pixels
 
@@ -25,19 +30,12 @@ export default function (component) {
   return host.end;
 }
 
-// Replaces a part of the page if its HTML changed; keeps what was open, and the focus.
+// Replaces a part of the page; where what had the focus is gone, the first choice has it.
 function write(host, part, html) {
-  host.texts ??= {};
-  if (host.texts[part] === html) return;
   const content = host.box.querySelector(`.${part}`);
-  const { pick, turn } = host.root.activeElement?.dataset ?? {};
   const inside = content.contains(host.root.activeElement);
-  const open = content.querySelector("details")?.open;
-  content.innerHTML = host.texts[part] = html;
-  if (open) content.querySelector("details")?.setAttribute("open", "");
-  if (!inside) return;
-  const same = turn ? `[data-turn="${turn}"]:not(:disabled)` : `[data-pick="${CSS.escape(pick)}"]`;
-  (content.querySelector(same) ?? content.querySelector("[data-pick]:not(:disabled)"))?.focus();
+  if (replaceHtml(content, html) && inside && !content.contains(host.root.activeElement))
+    content.querySelector("[data-pick]:not(:disabled)")?.focus();
 }
 
 // The arrow keys go to the previous and the next step, from anywhere in the pass.
@@ -73,9 +71,7 @@ function legible(frame, svg) {
 // in other colours keeps its view.
 function draw(host, frame, { svg: text, level }) {
   host.svg = text;
-  const read = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
-  for (const script of read.querySelectorAll("script, foreignObject")) script.remove();
-  const svg = document.importNode(read, true);
+  const svg = readDrawing(text);
   const grown = legible(frame, svg);
   svg.setAttribute("preserveAspectRatio", grown > 1 ? "xMinYMid" : "xMidYMid");
   svg.removeAttribute("width");

@@ -25,7 +25,8 @@ from ncd.explain import graphviz_layout
 from ncd.explain.autograd_dag import LEVELS
 from ncd.explain.graphviz_layout import LayoutError
 from ncd.site import markup
-from ncd.site.markup import HIGHLIGHT_JS, PANEL_CSS
+from ncd.site.markup import PANEL_CSS
+from ncd.site.scripts import script
 
 LEVEL = Choice("level", ("", *LEVELS), "")
 MAX_READABLE_NODES = 40  # the greatest number of nodes that can be read at once
@@ -44,7 +45,7 @@ _graph = st.components.v2.component(
     ),
     css=PANEL_CSS
     + read_static("parts/map_component.css", "panels/walk/autograd_graph.css", "page/flow.css"),
-    js=HIGHLIGHT_JS + read_static("parts/zoom.js", "panels/walk/autograd_graph.js"),
+    js=script("app/panels/walk/autograd_graph.js"),
 )
 
 

@@ -32,7 +32,8 @@ from ncd.app.state.controls import pick
 from ncd.circuit.costs import cached_numbers, in_bytes
 from ncd.language.number_formats import PLAIN_FORMATS
 from ncd.site import markup
-from ncd.site.markup import DIAGRAM_CSS, HIGHLIGHT_JS, PANEL_CSS
+from ncd.site.markup import DIAGRAM_CSS, PANEL_CSS
+from ncd.site.scripts import script
 from ncd.site.source_listing import diff_html
 from ncd.systems.catalogue import CATALOGUE
 from ncd.systems.catalogue_entry import Entry
@@ -45,7 +46,7 @@ _compare = st.components.v2.component(
     "ncd_compare",
     html='<div class="ncd"><div class="content"></div></div>',
     css=PANEL_CSS + DIAGRAM_CSS + read_static("panels/walk/compare.css"),
-    js=HIGHLIGHT_JS + read_static("parts/html_panel.js"),
+    js=script("app/parts/html_panel.js"),
 )
 
 

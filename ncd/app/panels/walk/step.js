@@ -1,6 +1,10 @@
 // A walk through the diagram. All steps are here, so moving between them needs no server; the
 // browser keeps the current step in the address.
 
+import { follow } from "../../scene/url.js";
+import { connect, light, shine } from "../../../site/static/figure/highlight.js";
+import { replaceHtml } from "../../../site/static/figure/html.js";
+
 export default function (component) {
   const { data } = component;
   const host = connect(component);
@@ -107,12 +111,4 @@ function onward(host) {
   else play(host, false);
 }
 
-// Replaces HTML from the server if it changed; the focus stays on the same choice.
-function fill(host, slot, html) {
-  host.texts ??= {};
-  if (host.texts[slot] === html) return;
-  const place = host.box.querySelector(slot);
-  const { pick } = host.root.activeElement?.dataset ?? {};
-  place.innerHTML = host.texts[slot] = html;
-  if (pick) place.querySelector(`[data-pick="${pick}"]`)?.focus();
-}
+const fill = (host, slot, html) => replaceHtml(host.box.querySelector(slot), html);

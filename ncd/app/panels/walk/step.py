@@ -25,7 +25,8 @@ from ncd.explain.chain_rule import has_no_scan
 from ncd.run.module import Trace
 from ncd.site import markup, source_listing
 from ncd.site.forward_steps import Stop, by_side, drawn_ids, stops
-from ncd.site.markup import HIGHLIGHT_JS, PANEL_CSS
+from ncd.site.markup import PANEL_CSS
+from ncd.site.scripts import script
 from ncd.write.torch_source.source_file import lines
 
 # --- The forward pass step by step: the op, its lines of source, and its results
@@ -134,7 +135,7 @@ _step = st.components.v2.component(
     "ncd_step",
     html=read_static("panels/walk/step.html"),
     css=PANEL_CSS + read_static("page/flow.css") + read_static("panels/walk/step.css"),
-    js=HIGHLIGHT_JS + url.JS + read_static("panels/walk/step.js"),
+    js=script("app/panels/walk/step.js"),
 )
 
 

@@ -1,6 +1,8 @@
 // Runs the system with the sizes of the page: with its trained weights and its example as far as
 // they fit the sizes, else with weights and inputs from a seed.
 
+import { amount } from "../figure/polynomials.js";
+
 const MOST_BYTES = 2 ** 29; // of weights and arrays
 const MOST_FLOPS = 2e10; // about ten seconds
 const MADE = Object.keys(task.arrays).filter((id) => !task.inputs.includes(id)); // what a model can give

@@ -1,5 +1,7 @@
 // A walk through the run, op by op: the diagram lights the step, and below stand its values.
 
+import { light, shine } from "../figure/highlight.js";
+
 const walk = panel.querySelector(".walk");
 let steps = []; // once there is a run
 const ARRAYS = 3; // shown of those that an op takes, and of those that it makes

@@ -1,20 +1,17 @@
 // Values of arrays as pictures, with words beside rows and columns, and their numbers by the pointer.
 
+import { shades } from "../figure/cells.js";
+import { digit, ends, matrix, part } from "../figure/matrix.js";
+import { spelt } from "../figure/sizes.js";
+import { onTheme } from "../figure/theme.js";
+
 const MOST_HEADS = 48;
 const TILES = 8; // slices of an array that are shown
 const FEW = [6, 8]; // rows and columns of a table of numbers
-const MOST_CELLS = 512; // along a side of a picture
-const LETTER = 13; // the least height of a row that has a word
-const NARROW = 150; // the width of pictures without words
+const scales = task.colours.map(shades);
+const map = (told) => matrix({ ...told, scales });
 
-function part(tag, text = "", ...inside) {
-  const made = document.createElement(tag);
-  made.textContent = text;
-  made.append(...inside);
-  return made;
-}
-
-const digit = (value) => (Number.isFinite(value) ? `${Number(value.toPrecision(4))}`.replace("-", "−") : "masked");
+onTheme(() => document.querySelectorAll("canvas").forEach((canvas) => canvas.paint?.()));
 
 // Returns the dimensions of an array: the axis, its label, and the side of a spatial one.
 function dimensions(id, dims) {
@@ -58,14 +55,6 @@ function places(dims, of) {
   return of.reduce((all, i) => all.flatMap((at) => Array.from({ length: dims[i] }, (_, n) => at + n * steps[i])), [0]);
 }
 
-// Returns the least and the largest finite number.
-function ends(data) {
-  let [low, high] = [Infinity, -Infinity];
-  for (const each of data)
-    if (Number.isFinite(each)) [low, high] = [Math.min(low, each), Math.max(high, each)];
-  return low > high ? [0, 0] : [low, high];
-}
-
 // --- an array ------------------------------------------------------------------------------------
 
 // Returns an array as a table of few numbers, an image in colours, or pictures of its first slices.
@@ -83,7 +72,7 @@ function pictured(id, { data, dims }, wide = 220, grey = false, pick = null) {
   const [down, across] = two.length ? two.map((i) => steps[i]) : [0, 1];
   const most = Math.max(Math.abs(low), Math.abs(high));
   const spot = (start) => (row, column) => start + row * down + column * across;
-  const told = grey ? { rows, columns, low, high, wide, scale: 2 } : { rows, columns, low: low < 0 ? -most : 0, high: most, wide };
+  const told = grey ? { rows, columns, low, high, wide, grey } : { rows, columns, low: low < 0 ? -most : 0, high: most, wide };
   const along = two.length ? rest.reduce((best, i) => (best < 0 || dims[i] > dims[best] ? i : best), -1) : -1;
   if (image >= 0 && along === image - 1 && dims[along] === 3) return [map({ ...told, name: "as one image", read: (row, column) => data[row * down + column * across], channels: (row, column) => [0, 1, 2].map((i) => (data[i * steps[along] + row * down + column * across] - low) / (high - low || 1)) }), range];
   const count = along < 0 ? 1 : Math.min(TILES, dims[along]);
@@ -157,114 +146,4 @@ function attention({ title, rows, columns, heads, names }, { data, dims }) {
   made.append(grid);
   if (every.length > MOST_HEADS) made.append(part("p", `The first ${MOST_HEADS} of ${every.length} heads.`));
   return made;
-}
-
-// --- one picture ---------------------------------------------------------------------------------
-
-function colour(stops, share) {
-  const every = stops.split(" ");
-  const at = Math.min(1, Math.max(0, share)) * (every.length - 1);
-  const low = Math.min(Math.floor(at), every.length - 2);
-  const channel = (stop, i) => parseInt(stop.slice(2 * i, 2 * i + 2), 16);
-  return [0, 1, 2].map((i) => channel(every[low], i) * (low + 1 - at) + channel(every[low + 1], i) * (at - low));
-}
-
-// The 256 colours of a scale.
-const scales = task.colours.map((stops) => Array.from({ length: 256 }, (_, i) => colour(stops, i / 255)));
-
-// Pictures of signed numbers are painted anew where the page's colours change.
-const night = matchMedia("(prefers-color-scheme: dark)");
-const repaint = () => document.querySelectorAll("canvas").forEach((canvas) => canvas.paint?.());
-night.addEventListener("change", repaint);
-new MutationObserver(repaint).observe(document.documentElement, { attributeFilter: ["style"] });
-
-function signed() {
-  const asked = document.documentElement.style.colorScheme;
-  return (asked ? asked === "dark" : night.matches) ? 3 : 1;
-}
-
-function painted({ read, channels, low, high, scale: number = low < 0 ? signed() : 0 }, rows, columns) {
-  const image = new ImageData(columns, rows);
-  const scale = scales[number];
-  for (let row = 0; row < rows; row++)
-    for (let column = 0; column < columns; column++) {
-      const value = read(row, column);
-      const share = Math.min(1, Math.max(0, (value - low) / (high - low || 1)));
-      const shade = channels ? channels(row, column).map((each) => 255 * each) : scale[Math.round(255 * share)];
-      image.data.set(Number.isFinite(value) ? [...shade, 255] : [0, 0, 0, 0], 4 * (row * columns + column));
-    }
-  return image;
-}
-
-// Returns the height and width of a cell, in pixels; a word needs the height of a letter.
-function cells(words, rows, columns, wide) {
-  const alike = Math.max(1, Math.min(14, Math.floor(wide / Math.max(rows, columns))));
-  const least = Math.max(alike, LETTER);
-  if (words.rows && words.columns) return [least, least];
-  return [words.rows ? least : alike, words.columns ? least : alike];
-}
-
-function side(words, name) {
-  const made = part("div", "", ...words.map((word) => part("span", word)));
-  made.className = name;
-  made.setAttribute("aria-hidden", "true");
-  return made;
-}
-
-// Returns a picture of a matrix with a cursor: by the pointer, or by the arrow keys.
-function map(told) {
-  const { name, rows, columns, read, wide } = told;
-  const canvas = document.createElement("canvas");
-  const words = { rows: wide > NARROW && rows.words, columns: wide > NARROW && columns.words };
-  const [tall, broad] = cells(words, rows.size, columns.size, wide);
-  const [high, across] = [Math.min(rows.size, MOST_CELLS), Math.min(columns.size, MOST_CELLS)];
-  Object.assign(canvas, { width: across, height: high, tabIndex: 0 });
-  canvas.style.width = `${Math.max(24, across * broad)}px`;
-  canvas.style.height = `${Math.max(12, high * tall)}px`;
-  canvas.setAttribute("role", "img");
-  canvas.setAttribute("aria-label", `${name || "The numbers"}: ${rows.size} by ${columns.size} numbers; arrow keys read them`);
-  canvas.paint = () => canvas.getContext("2d").putImageData(painted(told, high, across), 0, 0);
-  canvas.paint();
-  const cut = rows.size > high || columns.size > across ? `, the first ${high} × ${across}` : "";
-  const tip = pointed(canvas, told, [high, across], `${name ? `${name}: ` : ""}${rows.size} × ${columns.size}${cut}`);
-  const box = part("div");
-  box.className = words.rows || words.columns ? "worded" : "";
-  if (words.columns) box.append(side(words.columns, "column-words"));
-  if (words.rows) box.append(side(words.rows, "row-words"));
-  box.append(canvas);
-  return part("figure", "", box, part("figcaption", "", tip));
-}
-
-// Returns the line below a picture: what it is, or the number that is pointed at.
-function pointed(canvas, { rows, columns, read, pick }, cells, told) {
-  const tip = part("output", told);
-  let at = [0, 0];
-  const rest = () => (tip.textContent = told);
-  const place = ({ said, words }, i) => `${said} ${i}${words ? ` ${words[i]}` : ""}`.trim();
-  const show = (...where) => {
-    at = where.map((each, i) => Math.min(cells[i] - 1, Math.max(0, each)));
-    tip.textContent = `${rows.size > 1 ? `${place(rows, at[0])}, ` : ""}${place(columns, at[1])}: ${digit(read(...at)).replace("−", "-")}`;
-  };
-  const point = (event) => {
-    const box = canvas.getBoundingClientRect();
-    const spot = (from, length, count) => Math.floor(((from - 1) / (length - 2)) * count);
-    show(spot(event.clientY - box.top, box.height, cells[0]), spot(event.clientX - box.left, box.width, cells[1]));
-  };
-  canvas.addEventListener("pointermove", point);
-  canvas.addEventListener("click", (event) => {
-    point(event);
-    pick?.(...at);
-  });
-  canvas.addEventListener("pointerleave", rest);
-  canvas.addEventListener("blur", rest);
-  canvas.addEventListener("focus", () => show(...at));
-  canvas.addEventListener("keydown", (event) => {
-    const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
-    if (event.key === "Enter") pick?.(...at);
-    if (!step) return;
-    event.preventDefault();
-    event.stopPropagation();
-    show(at[0] + step[0], at[1] + step[1]);
-  });
-  return tip;
 }

@@ -2,9 +2,11 @@
 // buttons, or with + − 0. A vertical swipe scrolls the page. The view is the zoom factor and the
 // upper left corner of the visible part, in fractions of the picture.
 
+import { swallowClick } from "./sizes.js";
+
 const LARGEST = 40;
 
-function zoomable(frame, inner, changed = () => {}) {
+export function zoomable(frame, inner, changed = () => {}) {
   const view = { k: 1, x: 0, y: 0 };
   const within = (value, low, high) => Math.max(low, Math.min(high, value));
 
@@ -75,7 +77,7 @@ function zoomable(frame, inner, changed = () => {}) {
     };
     frame.onpointerup = frame.onpointercancel = () => {
       frame.onpointermove = frame.onpointerup = frame.onpointercancel = null;
-      if (moved) swallow(frame);
+      if (moved) swallowClick(frame);
     };
   }
 
@@ -84,14 +86,7 @@ function zoomable(frame, inner, changed = () => {}) {
 }
 
 // Returns the pointer's position in an element, in fractions of it.
-function spot(element, event) {
+export function spot(element, event) {
   const { left, top, width, height } = element.getBoundingClientRect();
   return [(event.clientX - left) / width, (event.clientY - top) / height];
-}
-
-// Swallows the click at the end of a drag.
-function swallow(frame) {
-  const stop = (event) => event.stopPropagation();
-  frame.addEventListener("click", stop, { capture: true, once: true });
-  setTimeout(() => frame.removeEventListener("click", stop, { capture: true }));
 }

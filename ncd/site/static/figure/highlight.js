@@ -7,7 +7,7 @@ const KINDS = ["axis", "node", "array", "fence", "part"]; // a part has no id, b
 const LIT = KINDS.map((kind) => `[data-${kind}]`).join(",");
 const PARTS = "svg :is(.dash,.cells,.band,.note,.path,.arrow,.sign:not([data-fold]))";
 const ACTS = "[data-pick],[data-select],[data-fold],[data-axis]:not(.entry),[role=button]";
-const COLOURS = [
+export const COLOURS = [
   "light-dark(#0a62b5, #6cb8ff)",
   "light-dark(#b63c00, #ff9c5a)",
   "light-dark(#8a2a9e, #e39bf2)",
@@ -15,10 +15,10 @@ const COLOURS = [
 ];
 // During a walk through the diagram, `walk` has the current ids and those passed, and `goes`
 // handles a click by jumping to the step that makes the id.
-const light = (document.ncdLight ??= { hover: null, target: null, axes: [] });
+export const light = (document.ncdLight ??= { hover: null, target: null, axes: [] });
 
 // The view's state, kept on its root element, which stays the same between runs of the page.
-function connect({ parentElement: root, setTriggerValue }) {
+export function connect({ parentElement: root, setTriggerValue }) {
   const host = (root.ncd ??= open(root));
   host.send = setTriggerValue;
   return host;
@@ -42,7 +42,7 @@ function open(root) {
   return host;
 }
 
-function shine(change) {
+export function shine(change) {
   Object.assign(light, change);
   document.dispatchEvent(new Event(EVENT));
 }
@@ -54,7 +54,7 @@ function aim(element) {
   return kind ? { [kind]: data[kind] } : null;
 }
 
-function target(id) {
+export function target(id) {
   const kind = { n: "node", v: "array", f: "fence", s: "fence" }[id[0]];
   return kind ? { [kind]: id } : null;
 }
@@ -81,7 +81,7 @@ function toggled(axis) {
   return axes.join(",").replace(/,+$/, "");
 }
 
-function paint(host) {
+export function paint(host) {
   const { hover, target, axes } = light;
   let dim = false;
   for (const element of host.box.querySelectorAll(`${LIT},${PARTS}`)) {
@@ -163,13 +163,13 @@ function keep(host, axes) {
   host.send("select", { axes });
 }
 
-function letGo(host) {
+export function letGo(host) {
   if (!light.target && !light.axes.some(Boolean)) return;
   setAxes("", { target: null, hover: null });
   host.send("select", { id: "", axes: "" });
 }
 
-function setAxes(axes, more = {}) {
+export function setAxes(axes, more = {}) {
   light.asked = [...(light.asked ?? [light.axes.join()]), axes];
   shine({ axes: axes.split(","), ...more });
 }
@@ -182,59 +182,4 @@ function press(host, event) {
     act(host, event);
   } else if (key.toLowerCase() === "f" && block && !event.ctrlKey && !event.metaKey)
     light.fold?.(block.dataset.fence);
-}
-
-// Scales the drawing to the room in the window, within limits at which it can be read beside the
-// rest of the page. In other layouts the style sheet sets the scale.
-function scale(svg, least, most, height = 100) {
-  const { width, height: high } = svg.viewBox.baseVal;
-  svg.removeAttribute("width");
-  svg.removeAttribute("height");
-  const room = `min(100%, var(--tall, ${height}vh) * ${width / high})`;
-  const [low, top] = [`var(--least, ${least})`, `var(--most, ${most})`];
-  svg.style.width = `clamp(min(var(--widest, 100%), ${low} * ${width}px), ${room}, ${top} * ${width}px)`;
-}
-
-// The least scale at which its smallest text has 11 pixels.
-function readable(svg) {
-  const sizes = [...svg.querySelectorAll("[font-size]")].map((text) => text.getAttribute("font-size"));
-  return 11 / Math.min(...sizes, 16);
-}
-
-// Lets the keyboard scroll a table that is wider than its place.
-function reach(content) {
-  for (const part of content.querySelectorAll(".scroll"))
-    if (part.scrollWidth > part.clientWidth) part.tabIndex = 0;
-}
-
-// Adds a wide invisible stroke to each wire, as a thin one is hard to hit.
-function widen(svg) {
-  for (const ink of svg.querySelectorAll(".wire > path:not(.gap)")) {
-    const hit = ink.cloneNode();
-    hit.setAttribute("class", "hit");
-    ink.setAttribute("class", "ink");
-    ink.before(hit);
-  }
-}
-
-// The box of a rectangle is known without a layout.
-const corner = ({ x, y }) => ({ x: x.baseVal.value, y: y.baseVal.value });
-const DEPTH = 9; // of a collapsed block, whose front begins below the corner of its outline
-
-// Adds a small sign to the corner of each block that can be collapsed or expanded.
-function sign(svg, ids) {
-  for (const block of svg.querySelectorAll("[data-fence]")) {
-    const { fence, node } = block.dataset;
-    if (!ids.includes(fence)) continue;
-    const shape = block.querySelector("rect, path");
-    const { x, y } = shape.localName === "rect" ? corner(shape) : shape.getBBox();
-    const mark = document.createElementNS(svg.namespaceURI, "g");
-    mark.setAttribute("class", "sign");
-    mark.setAttribute("transform", `translate(${x + 3} ${y + 3 + (node ? DEPTH : 0)})`);
-    mark.dataset.fold = fence;
-    mark.innerHTML = `<circle r="7"/><path d="M-3.5 0h7${node ? "M0-3.5v7" : ""}"/>`;
-    block.append(mark);
-    block.setAttribute("aria-expanded", !node);
-    block.setAttribute("aria-keyshortcuts", "f");
-  }
 }

@@ -11,7 +11,7 @@ const LONGEST = 200; // characters of an answer
 // An axis is [name, called, HTML, size, identifier]; "known" are those that may be named. The size
 // of an axis in "found" must be stated, as it is computed and not given; "taken" are the axes that
 // go into the op. Both hold what axes are called.
-function grade(text, wanted, known, { found = [], taken = [], drawn = [] } = {}) {
+export function grade(text, wanted, known, { found = [], taken = [], drawn = [] } = {}) {
   const typed = text.slice(0, LONGEST).trim();
   if (!typed) return { right: false, words: "Type a shape, or click it together.", whole: false };
   if (!wanted.length && NOTHING.includes(typed.toLowerCase())) return { right: true, words: "", whole: true };

@@ -2,12 +2,12 @@
 // remainders (see traced_texts.py). A text has one letter for each number.
 
 const FIRST = 0xe000; // the letters that stand for numbers
-const LETTERS = /[\ue000-\uf8fe]/g;
+export const LETTERS = /[\ue000-\uf8fe]/g;
 const PREFIXES = [[1e18, "E"], [1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
 const NEARLY = 0.9995; // of a prefix: it would be written as 1000 of the one below
 
 // Writes a text at these sizes; returns null if its formula does not hold there.
-function texts(open, sizes) {
+export function texts(open, sizes) {
   const atoms = [];
   const sums = [];
   const atom = (i) => (atoms[i] ??= part(open.atoms[i]));
@@ -33,6 +33,18 @@ function texts(open, sizes) {
   return fill;
 }
 
+// Returns the text nodes of a part at some places, each with its text in letters.
+export function bindTexts(root, every) {
+  const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+  const nodes = [];
+  while (walker.nextNode()) nodes.push(walker.currentNode);
+  return every.map(([i, text]) => [nodes[i], text]);
+}
+
+export function writeText(node, text) {
+  if (node && node.data !== text) node.data = text;
+}
+
 function written(number, how) {
   if (how[0] === "^") return general(Number(number) ** Number(how.slice(1)));
   if (how[0] === "~") return amount(Number(number), how.slice(1));
@@ -47,7 +59,7 @@ function general(number) {
 }
 
 // Returns a number with three significant digits and a prefix, formatted as on the server.
-function amount(number, unit) {
+export function amount(number, unit) {
   const [factor, prefix] = PREFIXES.find(([least]) => number >= NEARLY * least) ?? [1, ""];
   return `${digits(prefix ? Math.max(1, number / factor) : number)} ${prefix}${unit}`.trim();
 }

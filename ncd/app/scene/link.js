@@ -1,0 +1,5 @@
+// Writes a link of the server to the address.
+
+import { keepLink } from "./url.js";
+
+export default ({ data }) => keepLink(data);

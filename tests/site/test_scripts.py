@@ -1,0 +1,125 @@
+"""Scripts as modules, joined to one text; and the figure's functions that every host calls."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from ncd.site.scripts import PACKAGE, exports, imports, script
+from tests.support.javascript import called
+
+FIGURE = "site/static/figure"
+SIZES, CELLS = f"{FIGURE}/sizes.js", f"{FIGURE}/cells.js"
+MODULES = [*PACKAGE.rglob("*.js")]
+
+
+def module(folder: Path, name: str, text: str) -> str:
+    (folder / name).write_text(text)
+    return str(folder / name)  # an absolute path stays as it is
+
+
+def test_modules_come_once_and_after_what_they_import(tmp_path: Path) -> None:
+    module(tmp_path, "a.js", "export const a = [1];\n")
+    module(tmp_path, "b.js", 'import { a } from "./a.js";\n\nexport const b = [...a, 2];\n')
+    last = module(
+        tmp_path,
+        "c.js",
+        'import { a } from "./a.js";\nimport { b } from "./b.js";\n\n'
+        "const both = (more) => [a, b, more];\n",
+    )
+    assert called(script(last), "both", [[3]]) == [[[1], [1, 2], 3]]
+    assert script(last, loaded=[str(tmp_path / "b.js")]) == (
+        "\nconst both = (more) => [a, b, more];\n"
+    )
+
+
+def test_modules_may_import_each_other(tmp_path: Path) -> None:
+    module(
+        tmp_path,
+        "even.js",
+        'import { odd } from "./odd.js";\n\n'
+        "export function even(n) {\n  return n === 0 || odd(n - 1);\n}\n",
+    )
+    first = module(
+        tmp_path,
+        "odd.js",
+        'import { even } from "./even.js";\n\n'
+        "export function odd(n) {\n  return n !== 0 && even(n - 1);\n}\n",
+    )
+    assert called(script(first), "odd", [[3], [4]]) == [True, False]
+
+
+def test_a_name_that_is_not_there_or_there_twice_is_an_error(tmp_path: Path) -> None:
+    module(tmp_path, "a.js", "const hidden = 1;\nexport const a = 2;\n")
+    lost = module(tmp_path, "b.js", 'import { hidden } from "./a.js";\n')
+    with pytest.raises(ImportError, match=re.escape("b.js: a.js exports no hidden")):
+        script(lost)
+    twice = module(tmp_path, "c.js", 'import { a } from "./a.js";\n\nconst hidden = a;\n')
+    with pytest.raises(ImportError, match=re.escape("c.js and a.js both declare hidden")):
+        script(twice)
+
+
+@pytest.mark.parametrize("file", MODULES, ids=lambda file: file.name)
+def test_every_import_is_exported_and_used(file: Path) -> None:
+    body = re.sub(r"^import .*$", "", file.read_text(), flags=re.MULTILINE)
+    for other, names in imports(file):
+        assert set(names) <= exports(other), other.name
+        for name in names:
+            assert re.search(rf"\b{name}\b", body), f"{file.name} does not use {name}"
+
+
+def test_every_export_is_imported_somewhere() -> None:
+    taken = {(other, name) for file in MODULES for other, own in imports(file) for name in own}
+    alone = {"reference"}
+    left = {
+        f"{file.name}: {name}"
+        for file in MODULES
+        for name in exports(file)
+        if (file, name) not in taken
+    }
+    assert left <= alone, left
+
+
+# --- sizes
+
+
+RANGE = {"min": 1, "max": 64, "step": 4, "least": 3, "most": 1000, "multiple": 4}
+
+
+def test_a_size_is_the_nearest_legal_one() -> None:
+    asked = [(RANGE, value) for value in (-5, 1, 5, 6, 10, 63, 999, 5000)]
+    assert called(script(SIZES), "legal", asked) == [4, 4, 4, 8, 12, 64, 1000, 1000]
+
+
+def test_steps_stay_within_the_slider_or_where_the_size_was() -> None:
+    asked = [(RANGE, from_, steps) for from_, steps in ((8, 1), (8, -9), (60, 9), (400, 9))]
+    assert called(script(SIZES), "stepped", asked) == [12, 4, 64, 400]
+
+
+def test_a_drag_is_a_click_up_to_four_pixels_and_ten_times_as_far_with_shift() -> None:
+    moves = """
+function steps(all) {
+  const held = { x: 100 };
+  return all.map(([clientX, shiftKey]) => {
+    const found = dragSteps(held, { clientX, shiftKey }, { min: 0, max: 80, step: 1 });
+    held.on ||= found !== null;
+    return found;
+  });
+}
+"""
+    ways = [[[103, False], [108, False], [96, False], [104, True]]]
+    assert called(script(SIZES) + moves, "steps", [ways]) == [[None, 2, -1, 19]]
+
+
+# --- colours
+
+
+def test_a_scale_begins_and_ends_with_its_colours_and_masked_numbers_have_none() -> None:
+    (colours,) = called(script(CELLS), "shades", [["000000 ff0000 ffffff"]])
+    assert len(colours) == 256 and colours[0] == [0, 0, 0] and colours[-1] == [255, 255, 255]
+    assert [round(channel) for channel in colours[64]] == [128, 0, 0]
+    scale = [[n] for n in range(256)]
+    asked = [(scale, value, -1, 1) for value in (-3, -1, 0, 1, 9, None)]
+    assert called(script(CELLS), "shade", asked) == [[0], [0], [128], [255], [255], None]
