@@ -16,9 +16,11 @@ import ncd
 from ncd.cli.ask_command import ask
 from ncd.cli.commands import (
     check,
+    cost,
     crowd,
     import_,
     list_,
+    open_,
     render,
     run,
     serve,
@@ -27,6 +29,7 @@ from ncd.cli.commands import (
     source,
     train,
 )
+from ncd.cli.completion import INSTALLATION, SHELLS, completion
 from ncd.cli.output import FILES, check_output, discard_output, replace_unprintable
 from ncd.errors import NCDError
 from ncd.installation import COMMANDS, MissingExtra, needed_by
@@ -54,13 +57,14 @@ def parser() -> Parser:
         command = commands.add_parser(act.__name__.rstrip("_"), help=summary, description=summary)
         for group in groups:
             group(command)
-        command.set_defaults(run=act)
+        command.set_defaults(run=act, parser=main)
     return main
 
 
 def _commands() -> Sequence[tuple[Command, str, tuple[Options, ...]]]:
     """Returns every command with its summary and its groups of options."""
-    system, checked = (_name, _knobs), "systems and ops, through every view and test"
+    system, checked = (_system, _knobs), "systems and ops, through every view and test"
+    learned = (_name, _knobs, _learning)
     shown = "the shape on every wire; parameters, FLOPs and bytes per op"
     asked = "what comes out of a PyTorch text, what is wrong with it, and the edits that cure it"
     trained = "trains a system that has a task: its loss, and its score on unseen data"
@@ -68,21 +72,40 @@ def _commands() -> Sequence[tuple[Command, str, tuple[Options, ...]]]:
     return (
         (list_, "the systems of the catalogue, with their knobs and presets", (_json,)),
         (show, shown, (*system, _formats, _json)),
+        (cost, "parameters, FLOPs and bytes per op, and the memory", (*system, _formats, _json)),
         (render, "the diagram as a file", (*system, _picture, _json)),
         (source, "the system as a PyTorch file", (*system, _text, _json)),
         (run, ran, (*system, _seed_and_device, _json)),
         (check, checked, (_names, _knobs, _seed_and_device, _json)),
-        (train, trained, (*system, _learning, _json)),
+        (train, trained, (*learned, _json)),
         (ask, asked, (_file_arguments, _json)),
         (import_, "a torch module of one's own as a diagram", (_module, _picture_of, _json)),
+        (open_, "the app, in the browser at a system, a file or a module", (_place, _address)),
         (serve, "the app, for a browser", (_module_arguments, _address)),
         (site, "the explorer as static files, for any web host", (_site, _json)),
         (crowd, "the app in several processes behind one address", (_address, _processes)),
+        (completion, "the script by which a shell completes commands and names", (_shell,)),
     )
+
+
+def _shell(command: Parser) -> None:
+    command.add_argument("shell", choices=SHELLS, help="; ".join(INSTALLATION.values()))
 
 
 def _name(command: Parser) -> None:
     command.add_argument("name", metavar="NAME", help="a system, as `list` names it")
+
+
+def _system(command: Parser) -> None:
+    places = "a system, as `list` names it; a file of text, PyTorch or a config.json; FILE.py:NAME"
+    command.add_argument("name", metavar="SYSTEM", help=f"{places}; or - for standard input")
+    _shapes(command)
+
+
+def _place(command: Parser) -> None:
+    places = "a system, as `list` names it, a file of text, or a module, FILE.py:NAME"
+    command.add_argument("name", metavar="SYSTEM", help=places)
+    _shapes(command)
 
 
 def _names(command: Parser) -> None:
@@ -140,7 +163,7 @@ def _module_arguments(command: Parser) -> None:
 
 
 def _shapes(command: Parser) -> None:
-    said = 'the shapes of its inputs, "2x8x128, 8#50257"; # is of whole numbers'
+    said = 'the shapes of a module\'s inputs, "2x8x128, 8#50257"; # is of whole numbers'
     command.add_argument("--inputs", default="", metavar="SHAPES", help=said)
 
 

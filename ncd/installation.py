@@ -49,6 +49,7 @@ EXTRAS: Mapping[str, str] = {
 }
 # The extra with everything that a command needs, where that is more than `run`.
 COMMANDS: Mapping[str, str] = {
+    "open": "app",
     "serve": "app",
     "crowd": "app",
     "train": "train",

@@ -66,12 +66,12 @@ def test_the_commands_work(
     assert command == "ncd"
     if argv[0] in (
         "check",
-        "bench",
+        "open",
         "serve",
         "crowd",
         "site",
-    ):  # these take long; other tests run them
-        assert parser().parse_args(argv).run.__name__ == argv[0]
+    ):  # other tests run these: they take long
+        assert parser().parse_args(argv).run.__name__.rstrip("_") == argv[0]
         return
     net = "from torch import nn\n\ndef Net():\n    return nn.Linear(128, 4)\n"
     Path("model.py").write_text(net)

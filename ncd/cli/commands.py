@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import ncd
 from ncd.circuit.circuit import Circuit, Loop
@@ -31,10 +32,19 @@ from ncd.cli.output import (
     term_data,
     write,
 )
+from ncd.cli.system_argument import (
+    CONFIG,
+    GivenSystem,
+    catalogue_settings,
+    configuration_text,
+    file_text,
+    given_system,
+    is_file,
+    needs_run,
+)
 from ncd.errors import ParseError
 from ncd.language.terms import Term
-from ncd.read.configs.config_reader import READERS, read_config
-from ncd.systems.catalogue_entry import Entry
+from ncd.read.configs.config_reader import read_config
 
 # --- The commands; each prints its result and returns the exit code
 
@@ -57,43 +67,65 @@ def list_(args: argparse.Namespace) -> int:
 
 
 def show(args: argparse.Namespace) -> int:
-    entry, knobs, term = _build_system(args)
-    formats = ncd.Formats(args.weights, args.activations, args.cache, entry.cached)
-    circuit, cost = ncd.elaborate(term), ncd.cost(term, formats)
+    system, circuit, total = _costed_system(args)
     if args.json:
-        data = {"name": entry.name, "knobs": knobs, "dom": term.dom.spec, "cod": term.cod.spec}
-        return print_json({**data, **circuit_data(circuit), **cost_data(circuit, cost)})
-    print(f"{entry.title} ({entry.source}), {sizes_text(knobs)}\n{term.dom} → {term.cod}\n")
+        types = {"dom": system.term.dom.spec, "cod": system.term.cod.spec}
+        data = {"name": system.name, "knobs": system.settings, **types}
+        return print_json({**data, **circuit_data(circuit), **cost_data(circuit, total)})
+    print(f"{system.headline}\n{system.term.dom} → {system.term.cod}\n")
     rows = [("state", "array", "axes", "shape"), *_state_rows(circuit)]
     for loop in circuit.loops:
         rows += [("",), (_loop_text(loop),), *_state_rows(loop.bodies[0])]
     print_table(rows)
+    print()
+    _print_cost(circuit, total, args)
+    return 0
+
+
+def cost(args: argparse.Namespace) -> int:
+    system, circuit, total = _costed_system(args)
+    if args.json:
+        data = {"name": system.name, "knobs": system.settings}
+        return print_json({**data, **cost_data(circuit, total)})
+    print(f"{system.headline}\n")
+    _print_cost(circuit, total, args)
+    return 0
+
+
+def _costed_system(args: argparse.Namespace) -> tuple[GivenSystem, Circuit, Cost]:
+    system = given_system(args)
+    cached = system.entry.cached if system.entry else ()
+    formats = ncd.Formats(args.weights, args.activations, args.cache, cached)
+    return system, ncd.elaborate(system.term), ncd.cost(system.term, formats)
+
+
+def _print_cost(circuit: Circuit, total: Cost, args: argparse.Namespace) -> None:
+    """Prints what each op costs, the sum, and the memory of the weights and of a run."""
     ops = [("op", "name", "in → out", "parameters", "FLOPs", "bytes")]
-    for op in cost.ops:
+    for op in total.ops:
         site = circuit.cell(op.node).site
         ops.append((op.node, op.label, f"{site.inputs} → {site.outputs}", *_counts(op)))
-    print()
-    print_table([*ops, ("", "total", "", *_counts(cost))], right={3, 4, 5})
-    for remark in (COUNTING_RULES, *remarks(circuit, cost)):
+    print_table([*ops, ("", "total", "", *_counts(total))], right={3, 4, 5})
+    for remark in (COUNTING_RULES, *remarks(circuit, total)):
         print(f"\n{remark}")
-    print(f"\nweights in {formats.weights} take {cost.weight_bytes:,} bytes")
-    if entry.cached:
-        print(f"a cache in {formats.cache} keeps {cost.cache_bytes:,} bytes of each position")
+    print(f"\nweights in {args.weights} take {total.weight_bytes:,} bytes")
+    if total.cache_bytes:
+        print(f"a cache in {args.cache} keeps {total.cache_bytes:,} bytes of each position")
     if (held := peak_bytes(circuit)) is not None:
         print(f"a run, forward and backward, takes up to {held:,} bytes")
-    return 0
 
 
 def render(args: argparse.Namespace) -> int:
     kind = file_kind(args.output, FILES, args.to)
     if args.picture and kind != ".tex":
         raise ParseError(f"--picture is of a .tex file, not of a {kind}", cure="-o FILE.tex")
-    entry, knobs, term = _build_system(args)
-    args.title, args.facts = entry.title, entry_facts(entry, knobs)
-    args.notes = {} if args.plain else entry.callouts(knobs)
-    args.width = entry.width if args.width is None else args.width
-    args.bands, args.cells = args.bands or entry.bands, args.cells or entry.cells
-    data = FILES[kind](term, args)
+    system = given_system(args)
+    entry, args.title, args.facts = system.entry, system.title, system.facts
+    args.notes = entry.callouts(system.settings) if entry and not args.plain else {}
+    if entry:
+        args.width = entry.width if args.width is None else args.width
+        args.bands, args.cells = args.bands or entry.bands, args.cells or entry.cells
+    data = FILES[kind](system.term, args)
     write(args.output, data)
     return _report_file(args, len(data))
 
@@ -109,10 +141,10 @@ def _report_file(args: argparse.Namespace, size: int) -> int:
 def source(args: argparse.Namespace) -> int:
     if args.output:
         file_kind(args.output, (".py",))
-    entry, knobs, term = _build_system(args)
-    text = ncd.source(term, name=entry.identifier, einops=args.einops)
+    system = given_system(args)
+    text = ncd.source(system.term, name=system.class_name, einops=args.einops)
     if args.json and not args.output:
-        return print_json({"name": entry.name, "knobs": knobs, "source": text})
+        return print_json({"name": system.name, "knobs": system.settings, "source": text})
     data = f"{text.rstrip()}\n".encode()
     write(args.output or STDOUT, data)
     return _report_file(args, len(data)) if args.output else 0
@@ -123,17 +155,18 @@ def run(args: argparse.Namespace) -> int:
     from ncd.run.measurement import one_run
 
     exact()
-    entry, knobs, term = _build_system(args)
-    data = {"name": entry.name, "knobs": knobs, **one_run(term, args.seed, args.device)}
+    system = given_system(args)
+    data = {"name": system.name, "knobs": system.settings}
+    data |= one_run(system.term, args.seed, args.device)
     if args.json:
         print_json(data)
     else:
-        _print_run(entry, data)
+        _print_run(system, data)
     return 0 if data["finite"] else 1
 
 
-def _print_run(entry: Entry, data: Mapping[str, Any]) -> None:
-    print(f"{entry.title}, {sizes_text(data['knobs'])}, seed {data['seed']} on {data['device']}")
+def _print_run(system: GivenSystem, data: Mapping[str, Any]) -> None:
+    print(f"{system.headline}, seed {data['seed']} on {data['device']}")
     rows: list[tuple[object, ...]] = []
     for out in data["outputs"]:
         values = (f"mean {out['mean']:.4g}", f"deviation {out['std']:.4g}")
@@ -166,7 +199,7 @@ def check(args: argparse.Namespace) -> int:
     report = check_all(
         entries if args.names else list(ncd.catalogue.values()),
         ops if args.names else list(known.values()),
-        pinned=_settings(entries[0], args) if turned else None,
+        pinned=catalogue_settings(entries[0], args) if turned else None,
         fast=args.fast,
         tested=bool(args.names) and not (turned or args.fast),
         seed=args.seed,
@@ -189,7 +222,7 @@ def train(args: argparse.Namespace) -> int:
     from ncd.systems.training.training_loop import TaskTraining as Fit
 
     torch.set_num_threads(1)  # so that the numbers are those of the page
-    fit = Fit(args.name, _settings(ncd.catalogue[args.name], args), args.seed, args.steps)
+    fit = Fit(args.name, catalogue_settings(ncd.catalogue[args.name], args), args.seed, args.steps)
     progress = ProgressBar()
     for now in fit:
         progress(now.step, now.steps, f"loss {now.loss:.4f}")
@@ -222,15 +255,47 @@ def _report_training(data: Mapping[str, Any], args: argparse.Namespace) -> int:
 def serve(args: argparse.Namespace) -> int:
     check_address(args.host, args.port)
     from ncd.app.host.serve import serve as serve_app
+
+    for place in args.modules:
+        _add_served_module(place, args.inputs)
+    serve_app(args.host, args.port)
+    return 0
+
+
+def _add_served_module(place: str, inputs: str) -> str:
+    """Adds a page for a module of the user's own; returns its address."""
     from ncd.app.scene import own_entry
     from ncd.read.torch_module.from_torch import imported_file
 
-    for place in args.modules:
-        found = imported_file(place, args.inputs)
-        name = place.rpartition(":")[2]
-        own_entry.add_served_module(name, found.term, found.failure, found.module())
+    imported = imported_file(place, inputs)
+    name = place.rpartition(":")[2]
+    return own_entry.add_served_module(name, imported.term, imported.failure, imported.module())
+
+
+def open_(args: argparse.Namespace) -> int:
+    check_address(args.host, args.port)
+    from ncd.app.host.serve import open_when_served
+    from ncd.app.host.serve import serve as serve_app
+
+    open_when_served(args.host, args.port, _page_of(args))
     serve_app(args.host, args.port)
     return 0
+
+
+def _page_of(args: argparse.Namespace) -> str:
+    """Returns the path of the page that shows a system, a file or a module."""
+    from ncd.app.scene.own_entry import CUSTOM_PAGE
+    from ncd.app.state.link_text import compress_text
+
+    if not is_file(args.name):
+        return ncd.catalogue[args.name].name
+    if needs_run(args.name):
+        return _add_served_module(args.name, args.inputs)
+    text = compress_text(file_text(args.name))
+    if not text:
+        fact = f"{args.name} is too long for a link"
+        raise ParseError(fact, cure="ncd serve, and Open a file on the page Yours")
+    return f"{CUSTOM_PAGE}?{urlencode({'text': text})}"
 
 
 def site(args: argparse.Namespace) -> int:
@@ -257,27 +322,6 @@ def crowd(args: argparse.Namespace) -> int:
 
 
 # --- what the commands share ---------------------------------------------------------------------
-
-
-def _build_system(args: argparse.Namespace) -> tuple[Entry, dict[str, int], Term]:
-    entry = ncd.catalogue[args.name]
-    knobs = _settings(entry, args)
-    return entry, knobs, entry.build(**knobs)
-
-
-def _settings(entry: Entry, args: argparse.Namespace) -> dict[str, int]:
-    """Returns all knobs of an entry, set by a preset and by ``--set`` (``h=8``)."""
-    turned: dict[str, Any] = dict(entry.preset(args.preset).knobs) if args.preset else {}
-    for pair in args.set:
-        name, equals, text = pair.partition("=")
-        if not equals:
-            first = entry.knobs[0]
-            raise ParseError(f"--set {pair!r} has no =", cure=f"--set {first.name}={first.default}")
-        try:
-            turned[name] = int(text)
-        except ValueError:
-            turned[name] = text  # the entry raises an error that names valid values
-    return entry.settings(turned)
 
 
 def _state_rows(circuit: Circuit) -> list[tuple[str, ...]]:
@@ -308,11 +352,13 @@ def _shape(shape: Sequence[int]) -> str:
 
 # --- The command that imports a torch module of one's own, or a published configuration
 
-CONFIG = "hf:"  # before the file of a published configuration
-
 
 def import_(args: argparse.Namespace) -> int:
-    if args.module.startswith(CONFIG) and not args.inputs and (text := _config_text(args.module)):
+    if (
+        args.module.startswith(CONFIG)
+        and not args.inputs
+        and (text := configuration_text(args.module))
+    ):
         model = read_config(text)
         term = model.system(**model.sizes)
         _write(term, model.title, args)
@@ -333,16 +379,6 @@ def import_(args: argparse.Namespace) -> int:
             for each in findings:
                 print("\n".join(finding_lines(each, text)))
     return 1 if found.failure else 0
-
-
-def _config_text(place: str) -> str:
-    """Returns the text of a configuration whose model has a term here, or an empty text."""
-    try:
-        text = Path(place.removeprefix(CONFIG)).read_text()
-        kind = str(json.loads(text).get("model_type", ""))
-    except (OSError, ValueError, AttributeError, RecursionError):
-        return ""
-    return text if kind in READERS else ""
 
 
 def _write(term: Term, title: str, args: argparse.Namespace) -> None:

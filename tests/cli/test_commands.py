@@ -329,7 +329,7 @@ USAGE: list[tuple[list[str], str]] = [
         ["render", MHA, "-o", "-", "--to", "gif"],
         "python -m ncd render: argument --to: invalid choice: 'gif' (choose from ",
     ),
-    (["show"], "python -m ncd show: the following arguments are required: NAME. Try "),
+    (["show"], "python -m ncd show: the following arguments are required: SYSTEM. Try "),
     (["render", MHA], "python -m ncd render: the following arguments are required: -o/--output."),
     (
         ["run", MHA, "--seed", "x"],

@@ -18,8 +18,10 @@ import importlib
 import logging
 import os
 import platform
+import socket
 import sys
 import time
+import webbrowser
 from collections.abc import Iterator
 from threading import Thread
 
@@ -121,6 +123,23 @@ def serve(host: str = "127.0.0.1", port: int = 8501) -> None:
         cli.main(["run", str(app), *settings], standalone_mode=False)
     except click.Abort:  # Control-C
         raise KeyboardInterrupt from None
+
+
+def open_when_served(host: str, port: int, page: str) -> None:
+    """Opens a page in the browser as soon as the server answers, beside what runs meanwhile."""
+    host = "127.0.0.1" if host in ("", "0.0.0.0", "::") else host
+    Thread(target=_open_page, args=(host, port, page), name="browser", daemon=True).start()
+
+
+def _open_page(host: str, port: int, page: str) -> None:
+    while True:
+        try:
+            socket.create_connection((host, port), timeout=1).close()
+            break
+        except OSError:
+            time.sleep(PERIOD)
+    shown = f"[{host}]" if ":" in host else host
+    webbrowser.open(f"http://{shown}:{port}/{page}")
 
 
 def prepare_process(app: str) -> None:

@@ -1,0 +1,152 @@
+"""The system that a command is given: of the catalogue, in a file, on standard input, a module."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import ncd
+from ncd.cli.output import STDOUT, entry_facts, package_facts
+from ncd.errors import ParseError
+from ncd.language.terms import Term
+from ncd.read.configs.config_reader import READERS
+from ncd.systems.catalogue_entry import Entry
+
+CONFIG = "hf:"  # before the file of a published configuration
+# A name in a file of Python, `model.py:Net`, which has to be run; a path has its drive before it.
+MODULE = re.compile(r".+\.py:[^\W\d]\w*")
+
+
+@dataclass(frozen=True)
+class GivenSystem:
+    """A term with what its views say about it; without an entry it is not of the catalogue."""
+
+    term: Term
+    name: str
+    title: str
+    source: str
+    settings: Mapping[str, int]
+    facts: Mapping[str, Any]
+    entry: Entry | None = None
+
+    @property
+    def class_name(self) -> str:
+        """The name of its class in a PyTorch file.
+
+        >>> GivenSystem(ncd.parse("a -> a"), "my-net_2", "", "", {}, {}).class_name
+        'MyNet2'
+        """
+        if self.entry is not None:
+            return self.entry.identifier
+        words = re.findall(r"[A-Za-z0-9]+", self.name)
+        joined = "".join(word[:1].upper() + word[1:] for word in words)
+        return joined if joined[:1].isalpha() else f"Net{joined}"
+
+    @property
+    def headline(self) -> str:
+        """The line above its tables: its title, its source and its sizes."""
+        sizes = ", ".join(f"{name} {value}" for name, value in self.settings.items())
+        return f"{self.title} ({self.source})" + (f", {sizes}" if sizes else "")
+
+
+def given_system(args: argparse.Namespace) -> GivenSystem:
+    """Returns the system that the arguments of a command name, at its settings.
+
+    Raises:
+        NCDError: For an unknown name, a file that cannot be read or that fails, or settings of
+            something that has no knobs.
+    """
+    place: str = args.name
+    if not is_file(place):
+        entry = ncd.catalogue[place]
+        settings = catalogue_settings(entry, args)
+        facts = entry_facts(entry, settings)
+        term = entry.build(**settings)
+        return GivenSystem(term, entry.name, entry.title, entry.source, settings, facts, entry)
+    if args.set or args.preset:
+        fact = f"--set and --preset turn knobs of the catalogue, and {place!r} is a file"
+        raise ParseError(fact, cure="its sizes in the file")
+    inputs: str = getattr(args, "inputs", "")
+    facts = {"system": place, "inputs": inputs, **package_facts()}
+    if needs_run(place):
+        term, title, source = _module_term(place, inputs), place.rpartition(":")[2], place
+        return GivenSystem(term, title, title, source, {}, facts)
+    term, title = _text_term(place), "Net" if place == STDOUT else Path(place).stem
+    source = "standard input" if place == STDOUT else place
+    return GivenSystem(term, title, title, source, {}, facts)
+
+
+def is_file(place: str) -> bool:
+    """Returns whether an argument is a file, a module in one, or standard input; else a name.
+
+    >>> [is_file(place) for place in ("-", "net.ncd", "model.py:Net", "gpt-2")]
+    [True, True, True, False]
+    """
+    return place == STDOUT or "." in place or "/" in place or Path(place).is_file()
+
+
+def needs_run(place: str) -> bool:
+    """Returns whether a file has to be run, as it holds a module: ``model.py:Net``."""
+    return place.startswith(CONFIG) or MODULE.fullmatch(place) is not None
+
+
+def file_text(file: str) -> str:
+    """Returns the text of a file, or of standard input; raises ParseError if it has none."""
+    try:
+        if file == STDOUT:
+            return sys.stdin.buffer.read().decode("utf-8")
+        return Path(file).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "it is no text"
+        raise ParseError(f"cannot read {file!r}: {reason}", cure="another file") from None
+
+
+def catalogue_settings(entry: Entry, args: argparse.Namespace) -> dict[str, int]:
+    """Returns all knobs of an entry, set by a preset and by ``--set`` (``h=8``)."""
+    turned: dict[str, Any] = dict(entry.preset(args.preset).knobs) if args.preset else {}
+    for pair in args.set:
+        name, equals, text = pair.partition("=")
+        if not equals:
+            first = entry.knobs[0]
+            raise ParseError(f"--set {pair!r} has no =", cure=f"--set {first.name}={first.default}")
+        try:
+            turned[name] = int(text)
+        except ValueError:
+            turned[name] = text  # the entry raises an error that names valid values
+    return entry.settings(turned)
+
+
+def configuration_text(place: str) -> str:
+    """Returns the text of a configuration whose model has a term here, or an empty text."""
+    try:
+        text = Path(place.removeprefix(CONFIG)).read_text()
+        kind = str(json.loads(text).get("model_type", ""))
+    except (OSError, ValueError, AttributeError, RecursionError):
+        return ""
+    return text if kind in READERS else ""
+
+
+def _module_term(place: str, inputs: str) -> Term:
+    from ncd.read.torch_module.from_torch import imported_file
+
+    imported = imported_file(place, inputs)
+    if imported.failure:
+        fact = f"{place} stops: {imported.failure.splitlines()[-1]}"
+        raise ParseError(fact, cure=f"ncd import {place}, which says what would work")
+    return imported.term
+
+
+def _text_term(place: str) -> Term:
+    """Returns the term of a text, which is read and never run."""
+    answer = ncd.ask(file_text(place))
+    failures = [each for each in answer.findings if each.kind == "failure"]
+    if answer.term is None or failures:
+        fact = failures[0].says if failures else answer.sentence
+        raise ParseError(f"{place}: {fact}", cure=f"ncd ask {place}, which says what would work")
+    return answer.term

@@ -1,0 +1,194 @@
+"""The system that a command is given: a name, a file, a module in a file, standard input."""
+
+from __future__ import annotations
+
+import io
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import patch
+from urllib.parse import unquote_plus
+
+import pytest
+import torch
+
+import ncd
+from ncd.__main__ import main, parser
+from ncd.app.host import serve
+from ncd.app.state.link_text import decompress_text
+from ncd.cli.commands import _page_of
+from ncd.cli.system_argument import is_file
+from ncd.write.term_json import term_of_file
+from tests.cli.test_commands import Capture, data, output
+from tests.support.polling import until
+
+TERM = 'Axes(y=5, m=8, k=3)(Id("y m") >> Linear("m -> k", "W"))'
+NET = """import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.up, self.down = nn.Linear(16, 64), nn.Linear(64, 10)
+
+    def forward(self, x):
+        return self.down(self.up(x).relu())
+"""
+PARAMETERS = 16 * 64 + 64 + 64 * 10 + 10
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def net() -> str:
+    Path("small-net.py").write_text(NET)
+    return "small-net.py"
+
+
+@pytest.fixture
+def term() -> str:
+    Path("line.ncd").write_text(TERM)
+    return "line.ncd"
+
+
+def refusal(capsys: Capture, *argv: str) -> str:
+    assert main(argv) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    return err
+
+
+def test_every_command_takes_the_text_of_a_term(capsys: Capture, term: str) -> None:
+    drawn = "line.svg"
+    assert output(capsys, "render", term, "-o", drawn).startswith(f"{drawn}: ")
+    assert term_of_file(Path(drawn).read_text()) == ncd.parse(TERM)
+    shown = output(capsys, "show", term).splitlines()
+    assert shown[:2] == [f"line ({term})", "y m → y k"]
+    assert data(capsys, "cost", term)["total"]["parameters"] == 8 * 3  # type: ignore[index,call-overload]
+    assert "class Line(nn.Module):" in output(capsys, "source", term)
+    assert "5×3" in output(capsys, "run", term)
+
+
+def test_a_source_is_read_and_never_run(capsys: Capture, net: str) -> None:
+    Path(net).write_text(NET + "\nraise SystemExit(3)\n")
+    total = output(capsys, "cost", net).splitlines()[6].split()
+    assert total[:2] == ["total", f"{PARAMETERS:,}"]
+
+
+def test_a_module_is_run_and_its_source_is_equal_to_it(capsys: Capture, net: str) -> None:
+    written = output(capsys, "source", f"{net}:Net", "--inputs", "2x16")
+    mine, theirs = {}, {}  # type: ignore[var-annotated]
+    exec(written, mine)
+    exec(NET, theirs)
+    ours, given = mine["Net"](), theirs["Net"]()
+    ours.load_state_dict(given.state_dict())
+    x = torch.randn(2, 16)
+    assert torch.equal(ours(x), given(x))
+
+
+def test_standard_input_is_a_text(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(TERM.encode())))
+    assert output(capsys, "cost", "-").startswith("Net (standard input)\n")
+
+
+def test_what_cannot_be_shown_says_why(capsys: Capture, net: str) -> None:
+    wrong = "wrong.py"
+    Path(wrong).write_text("nn.Linear(8, 3)(torch.randn(2, 9))")
+    said = refusal(capsys, "show", wrong)
+    assert said.startswith(f"ncd: {wrong}: Linear gets 9 features")
+    assert said.endswith(f"Try ncd ask {wrong}, which says what would work.\n")
+    assert refusal(capsys, "render", "none.py", "-o", "x.svg") == (
+        "ncd: cannot read 'none.py': No such file or directory. Try another file.\n"
+    )
+    assert refusal(capsys, "cost", net, "--set", "h=2") == (
+        f"ncd: --set and --preset turn knobs of the catalogue, and {net!r} is a file. "
+        "Try its sizes in the file.\n"
+    )
+    assert refusal(capsys, "run", f"{net}:Net") == (
+        f'ncd: {net}:Net takes inputs (x), of which no shape is given. Try --inputs "2x8x128".\n'
+    )
+    stopped = refusal(capsys, "show", f"{net}:Net", "--inputs", "2x15")
+    assert stopped.startswith(f"ncd: {net}:Net stops: ")
+
+
+def test_no_name_of_the_catalogue_is_taken_for_a_file() -> None:
+    assert not any(map(is_file, ncd.catalogue))
+
+
+# --- `ncd open`: the page of a system, and the browser that shows it once it is served
+
+
+def page(*argv: str) -> str:
+    return _page_of(parser().parse_args(["open", *argv]))
+
+
+def test_a_system_opens_on_the_page_that_it_has(term: str, net: str) -> None:
+    assert page("gpt-2") == "gpt-2"
+    where, _, query = page(term).partition("?text=")
+    assert where == "yours"
+    assert decompress_text(unquote_plus(query)) == TERM
+    with patch.dict("ncd.app.scene.own_entry.SERVED_MODULES"):
+        assert page(f"{net}:Net", "--inputs", "2x16") == "own-net"
+
+
+def test_a_text_too_long_for_a_link_says_so(capsys: Capture) -> None:
+    Path("long.py").write_bytes(
+        b"# " + b"".join(bytes(f"{i * i * 7919:x}", "ascii") for i in range(9000))
+    )
+    with patch("ncd.cli.commands.check_address"):
+        assert refusal(capsys, "open", "long.py") == (
+            "ncd: long.py is too long for a link. "
+            "Try ncd serve, and Open a file on the page Yours.\n"
+        )
+
+
+def test_the_browser_opens_once_the_server_answers() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server, patch("webbrowser.open") as opened:
+        port = server.getsockname()[1]
+        serve.open_when_served("0.0.0.0", port, "gpt-2")
+        server.accept()[0].close()
+        until(lambda: opened.called)
+    assert opened.call_args.args == (f"http://127.0.0.1:{port}/gpt-2",)
+
+
+# --- `ncd completion`: what a shell offers
+
+BASH = """
+eval "$1"; shift
+COMP_WORDS=(ncd "$@") COMP_CWORD=$#
+_shtab_ncd ncd "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD-1]}"
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (["re"], ["render"]),
+        (["render", "multi"], ["multi-head-attention"]),
+        (["render", "gpt-2", "--labels", "n"], ["names"]),
+        (["open", "line."], ["line.ncd"]),
+        (["completion", ""], ["bash", "zsh", "fish"]),
+    ],
+)
+def test_a_shell_completes_commands_names_options_and_files(
+    words: list[str], offered: list[str], term: str, capsys: Capture
+) -> None:
+    script = output(capsys, "completion", "bash")
+    run = ["bash", "-c", BASH, "-", script, *words]
+    found = subprocess.run(run, capture_output=True, text=True, check=True)
+    assert found.stdout.split() == offered
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_the_script_of_a_shell_holds_every_command_and_every_system(
+    shell: str, capsys: Capture
+) -> None:
+    script = output(capsys, "completion", shell)
+    assert all(name in script for name in ncd.catalogue)
+    assert all(word in script for word in ("render", "completion", "--palette", "_ncd_systems"))
