@@ -53,7 +53,7 @@ def completion_script(parser: argparse.ArgumentParser, shell: str) -> str:
         word = str(action.metavar)
         if found := completers.get(word, shtab.FILE if "FILE" in word or word == "MORE" else None):
             action.complete = found  # type: ignore[attr-defined]
-    preamble = {shell: FUNCTIONS[shell].format(names=" ".join(ncd.catalogue))}
+    preamble = FUNCTIONS[shell].format(names=" ".join(ncd.catalogue))
     return shtab.complete(parser, shell, root_prefix="ncd", preamble=preamble)
 
 
