@@ -142,6 +142,7 @@ LIGHT = (  # without torch
     *("write.torch_source", "write.term_json", "write.file_facts", "systems.catalogue"),
     *(
         "read.recognise",
+        "read.arrays_line",
         "read.einops_line",
         "read.einsum_line",
         "read.configs",

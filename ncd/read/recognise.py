@@ -10,7 +10,7 @@ from textwrap import dedent
 from ncd.language.terms import Term
 from ncd.notation.call_form import ModuleCall
 from ncd.notation.term_reader import TextError, parse
-from ncd.read import einops_line, einsum_line
+from ncd.read import arrays_line, einops_line, einsum_line
 from ncd.write.term_json import from_json, term_of_file
 
 # --- The term of a text, with what a page says about it
@@ -73,7 +73,7 @@ def strip_prompts(text: str) -> str:
     return LEADING_BLANKS.sub(r"\1", dedent(text))
 
 
-# --- Reads any text that a visitor pastes, except PyTorch: JSON, an einsum, einops, or a term
+# --- Reads any text that a visitor pastes, except PyTorch: JSON, an einsum, einops, arrays, a term
 
 SOURCE = re.compile(
     r"^(class\s+\w+\s*[(:]|(import|from)\s+(torch|einops)\b|\w+\s*=\s*(torch\.)?nn\.\w+\("
@@ -87,6 +87,13 @@ ONE_SHAPE = re.compile(r"\(?\d{1,12}(\s*[x×,]\s*\d{1,12})+\)?")
 NOTEBOOK = re.compile(r'"cell_type"\s*:')
 MESSAGE = re.compile(r"^(Traceback \(most recent call last\):|\w*(Error|Exception): )", re.M)
 LAYER_LINES, SOURCES = "a line of PyTorch", "PyTorch source"  # the kinds of text that it is
+
+
+LINES = (  # the texts of one line, in the order in which they are tried
+    (einsum_line, "an einsum"),
+    (einops_line, "a line of einops"),
+    (arrays_line, "arrays, to which nothing is done yet"),
+)
 
 
 def is_source(text: str) -> bool:
@@ -137,7 +144,7 @@ def _check_kind(text: str) -> None:
 
 
 def read_any(text: str) -> Reading:
-    """Returns what a text gives that needs no process of its own: an einsum, einops, or a term.
+    """Returns what a text gives that needs no process: an einsum, einops, arrays, or a term.
 
     Files that were exported here, as JSON, SVG or HTML, are read too. PyTorch source is read by
     :mod:`ncd.read.python_source`.
@@ -155,7 +162,7 @@ def read_any(text: str) -> Reading:
         return Reading(from_json(text), "JSON")
     if is_file(text):
         return Reading(term_of_file(text), "an exported file")
-    for line, kind in ((einsum_line, "an einsum"), (einops_line, "a line of einops")):
+    for line, kind in LINES:
         if (found := line.read(text)) is not None:
             return Reading(found, kind)
     return Reading(parse(text), "this project's language")

@@ -3,6 +3,7 @@
 import { readable, readDrawing, scale, sign, widen } from "../../site/static/figure/drawing.js";
 import { connect, letGo, light, paint, shine, target } from "../../site/static/figure/highlight.js";
 import { replaceHtml } from "../../site/static/figure/html.js";
+import { leaving, moveParts } from "./motion.js";
 
 const PAIRED = 840; // pixels of a column in which the code has room beside the drawing
 const PATIENCE = 10000; // milliseconds for a run to come; after that whatever comes is shown
@@ -18,6 +19,7 @@ export default function (component) {
   fill(host, "keys", host.keyed);
   host.listing = component.data.listing;
   fill(host, "listing", host.listing);
+  host.box.querySelector(".change").hidden = !component.data.changeable;
   show(host);
   measure(host);
   line(host);
@@ -166,6 +168,11 @@ function prepare(host) {
     host.send("select", { callouts: event.target.checked ? "on" : "off" });
   box.querySelector(".quiz").onchange = (event) =>
     host.send("select", { quiz: event.target.checked ? "1" : "" });
+  box.querySelector(".change").onclick = ({ target }) => {
+    const here = new URLSearchParams(location.search); // with the sizes and the selection
+    here.set("of", host.page);
+    target.search = here;
+  };
   box.addEventListener("dblclick", (event) => light.fold(event.target.closest("[data-fence]")?.dataset.fence));
   box.addEventListener("pointerdown", (event) => grab(host, event));
   box.addEventListener("pointermove", (event) => {
@@ -226,9 +233,13 @@ function escape(host, event) {
 const fill = (host, slot, html) => replaceHtml(host.box.querySelector(`.${slot}`), html);
 
 // Replaces the drawing only if it changed, and restores the focus.
-function draw(host, { svg: text, folds }) {
+function draw(host, { svg: text, folds, shape, motion }) {
+  const moves = motion && host.shape === motion.from;
+  host.shape = shape;
   if (host.text === text) return false;
   host.text = text;
+  const before = moves && host.box.querySelector(".drawing > svg");
+  const old = before && leaving(before);
   const svg = readDrawing(text);
   widen(svg);
   const noted = svg.querySelector(".note"); // callouts stand above and below the drawing
@@ -239,6 +250,7 @@ function draw(host, { svg: text, folds }) {
   host.box.querySelector(".drawing").replaceChildren(svg);
   sign(svg, Object.keys(folds));
   call(svg);
+  if (old) moveParts(old, svg, motion.ids);
   // What was pushed down becomes visible in a later frame than the one that moves it.
   requestAnimationFrame(() => setTimeout(() => delete document.documentElement.dataset.opening, 30));
   if (focused) [...svg.querySelectorAll("[tabindex]")].find((e) => name(e) === focused)?.focus();

@@ -22,9 +22,11 @@ from ncd.app.figure import code_listing
 from ncd.app.figure.legend_page import CSS, legend_html
 from ncd.app.parts.html_panel import apply_component_selection, read_static, sent_value
 from ncd.app.scene import own_entry
+from ncd.app.scene.edited_system import shape
 from ncd.app.scene.panel import Panel, panel_of_part
 from ncd.app.scene.refusal import Refusal
 from ncd.app.scene.scene import LABELS, ON_WIRES, VALUES, Scene
+from ncd.app.scene.session_edits import MOTION_KEY
 from ncd.app.scene.url import message_number
 from ncd.app.state import hide_sizes, knobs, selection
 from ncd.app.state.cache import cached_value
@@ -44,6 +46,7 @@ from ncd.site import markup
 from ncd.site.markup import DIAGRAM_CSS, PANEL_CSS, mathml
 from ncd.site.op_cards import title
 from ncd.site.scripts import script
+from ncd.systems.catalogue_entry import Entry
 
 # --- Opens the box in which the array or op of a question lies
 
@@ -190,6 +193,7 @@ _diagram = st.components.v2.component(
 <label class="callouts" hidden><input type="checkbox"><span>callouts</span></label>
 <fieldset class="labels"><legend>On the wires</legend>{LABEL_RADIOS}</fieldset></div></div>
 <div class="foot"><div class="cost"></div>
+<a class="change" href="yours" hidden>Change it</a>
 <label class="quiz"><input type="checkbox"><span>quiz</span></label></div>
 <div class="words" hidden></div></div>""",
     css=PANEL_CSS + DIAGRAM_CSS + CSS + read_static("figure/scrub.css"),
@@ -233,6 +237,7 @@ def render(scene: Scene, link: str, panels: Sequence[Panel]) -> None:
         "keys": found.keys,
         "listing": listing,
         "height": scene.entry.height,
+        "changeable": not (scene.entry.text or scene.hidden_sizes or scene.build_refusal),
     }
     _diagram(
         key="diagram",
@@ -275,6 +280,7 @@ def _send(scene: Scene, found: DiagramMessage, link: str) -> None:
             "callouts": None if scene.hidden_sizes or not noted else scene.show_callouts,
             **({"quiz": True} if st.session_state.get(selection.QUIZ) else {}),
             **({"veiled": True} if scene.hidden_sizes else {}),
+            **edit_motion(scene.entry),
             "noted": callouts_html(scene),
             "wide": scene.column_width,
             "widths": selection.WIDTHS,
@@ -283,6 +289,13 @@ def _send(scene: Scene, found: DiagramMessage, link: str) -> None:
             "lit": selection.axes(scene.circuit, scene.entry),
         },
     )
+
+
+def edit_motion(entry: Entry) -> dict[str, object]:
+    """Returns from which drawing the last edit has come, with the old ids of all parts."""
+    motion = st.session_state.get(MOTION_KEY)
+    mark = shape(entry)
+    return {"shape": mark, "motion": motion} if mark else {}
 
 
 def changing_part(found: DiagramMessage) -> dict[str, object]:

@@ -24,6 +24,7 @@ from ncd.app.page import navigation
 from ncd.app.parts.html_panel import StaticFile, read_static
 from ncd.app.runtime import scheduler
 from ncd.app.scene import own_entry
+from ncd.app.scene.edited_system import EDITS_KEY, entry_of
 from ncd.app.state import selection
 from ncd.app.state.knobs import FORMATS
 from ncd.drawing.elements.fonts import all_faces_css
@@ -35,7 +36,7 @@ from ncd.systems.catalogue_entry import Entry, Knob
 PATH, OEMBED, COMPONENT = "embed", "oembed", "ncd-diagram.js"
 WIDTH, HEIGHT = 860, 480  # of a frame, in pixels
 PAGE = read_static("host/embed.html")
-_LOOK = ("labels", "callouts", selection.FOLDED, FORMATS, own_entry.TEXT_KEY)
+_LOOK = ("labels", "callouts", selection.FOLDED, FORMATS, own_entry.TEXT_KEY, EDITS_KEY)
 _CSS = all_faces_css() + THEME_CSS + PANEL_CSS + DIAGRAM_CSS + read_static("host/embed.css")
 SHEET = StaticFile.from_text("css", "text/css", _CSS)
 SCRIPT = StaticFile.from_text("js", "text/javascript", script("app/host/embed.js"))
@@ -65,7 +66,7 @@ def page_html(name: str, said: Mapping[str, str], address: str = "") -> str:
     >>> page_html("nothing", {})
     ''
     """
-    entry = own_entry.entry_of(name, dict(said))
+    entry = entry_of(name, dict(said))
     if entry is None:
         return ""
     sizes = {knob.name: said.get(knob.name, str(knob.default)) for knob in entry.knobs}
@@ -180,7 +181,7 @@ def frame(address: str, title: str, width: int, height: int) -> str:
 
 def _entry(path: str, query: str) -> Entry | None:
     name = path.removeprefix(f"/{PATH}/").strip("/")
-    return own_entry.entry_of(name, dict(parse_qsl(query))) if "/" not in name else None
+    return entry_of(name, dict(parse_qsl(query))) if "/" not in name else None
 
 
 def _limited_size(text: str | None, usual: int) -> int:

@@ -30,7 +30,7 @@ from ncd.app.page import metrics
 from ncd.app.page.page import cost_line
 from ncd.app.panels.walk.shapes_and_cost import cost_html, shapes_html
 from ncd.app.runtime import scheduler
-from ncd.app.scene.own_entry import entry_of
+from ncd.app.scene.edited_system import entry_of
 from ncd.app.scene.scene import Scene, build_term
 from ncd.app.state import knobs, link_text, selection
 from ncd.app.state.cache import CACHE, get_or_make

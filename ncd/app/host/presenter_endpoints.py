@@ -30,6 +30,7 @@ from ncd.app.parts import heatmap
 from ncd.app.parts import input_feed as inputs
 from ncd.app.runtime import scheduler
 from ncd.app.scene import own_entry
+from ncd.app.scene.edited_system import entry_of
 from ncd.app.scene.scene import Scene, build_term
 from ncd.app.scene.session_weights import shipped_or_served
 from ncd.app.state import knobs, selection
@@ -95,7 +96,7 @@ def lesson(page: str, text: str = "") -> str:
     >>> lesson("unet").partition("#")[0], lesson("nothing")
     ('unet', '')
     """
-    entry = own_entry.entry_of(page, {own_entry.TEXT_KEY: text} if text else {})
+    entry = entry_of(page, {own_entry.TEXT_KEY: text} if text else {})
     if entry is None:
         return ""
     with scheduler.turn():
@@ -199,7 +200,7 @@ def slides(lesson: Lesson, text: str) -> Iterator[Slide]:
     """Yields a slide for each view whose system exists."""
     for view in lesson.views:
         said = {own_entry.TEXT_KEY: text, **dict(parse_qsl(view.query))}
-        if entry := own_entry.entry_of(view.page, {k: v for k, v in said.items() if v}):
+        if entry := entry_of(view.page, {k: v for k, v in said.items() if v}):
             with scheduler.turn():
                 yield _slide(entry, said, view.says)
 

@@ -9,7 +9,7 @@ from ncd import catalogue
 from ncd.app.page import navigation, own_page
 from ncd.app.page.first_diagram import show_first_diagram
 from ncd.app.page.own_page import OPENING
-from ncd.app.scene import own_entry, url
+from ncd.app.scene import url
 from ncd.app.scene.own_entry import prepare
 from ncd.app.state import link_text
 from ncd.app.state.cache import cached_value
@@ -78,7 +78,7 @@ def _door() -> None:
         )
         pressed = st.button("Read it")
     if text.strip() or pressed:
-        st.session_state[own_entry.TEXT_KEY] = own_page.cleaned_text(text) or OPENING
+        own_page.take_text(text or OPENING)
         st.switch_page(YOURS)
 
 

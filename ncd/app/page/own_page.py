@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from functools import partial
 
 import streamlit as st
 
 from ncd.answers.opened_files import notebook_code, text_of_files
+from ncd.app.figure import edit_bar
 from ncd.app.page.page import COMMON_PANELS, page_without_diagram, render_page
 from ncd.app.panels.attention.attention_maps import ATTENTION_MAPS
 from ncd.app.panels.language_models.model_size import MEMORY_FIT, MODEL_SIZE
@@ -19,6 +20,8 @@ from ncd.app.panels.walk.values import VALUES
 from ncd.app.parts import html_panel, text_editor
 from ncd.app.runtime import streamlit_internals
 from ncd.app.scene import own_answer, own_entry, url
+from ncd.app.scene import session_edits as edits
+from ncd.app.scene.edited_system import EDITS_KEY, read_edits, system_after, write_edits
 from ncd.app.scene.own_entry import CUSTOM_PAGE, DEFAULT_TEXT, TEXT_KEY, VisitorSystem, prepare
 from ncd.app.state.link_text import LINK, LONGEST, compress_text, decompress_text
 from ncd.errors import NCDError, SizeError
@@ -30,9 +33,9 @@ from ncd.write.term_json import term_of_file
 # --- The keys of what stands on every page, which no axis may have as its name: a slider has it
 
 _ELEMENTS = (
-    "address beyond canvas covered device diagram editor example export field file header heavy "
-    "input lead opens pages panels pool positions prediction present preset proofread question "
-    "refusal reset seed sizes stale stepping typed unpresented why"
+    "address beyond canvas changes covered device diagram editor example export field file header "
+    "heavy input lead opens pages panels pool positions prediction present preset proofread "
+    "question refusal reset seed sizes stale stepping tools typed unpresented why"
 )
 _PANELS = "attention budget card code cost equation graph shapes source styles values"
 PAGE_KEYS = frozenset(f"{_ELEMENTS} {_PANELS}".split())
@@ -110,8 +113,10 @@ OPENING = """class Net(nn.Module):
         return self.fc(x.flatten(1))
 Net()(torch.randn(8, 3, 32, 32))
 """
+EMPTY_CANVAS = '"t m, s m"'
 EXAMPLES = {
     "A small network": OPENING,
+    "Empty canvas": EMPTY_CANVAS,
     "Gated layer": DEFAULT_TEXT,
     "nn.Conv2d": "nn.Conv2d(3, 64, 7, stride=2, padding=3)(torch.randn(1, 3, 224, 224))",
     "LeNet": """nn.Sequential(
@@ -168,11 +173,13 @@ operations, and becomes the same kind of term that every other page is made from
 
 Sources: Abbott 2024, *Neural Circuit Diagrams*, sections 2 and 3, for what the notation means.
 """
-SETTINGS = ("seed", "panel", "step", "stop", TEXT_KEY)  # of every page
+SETTINGS = ("seed", "panel", "step", "stop", TEXT_KEY, EDITS_KEY)  # of every page
 FIELD, FILE = "field", "opened file"  # session keys
 UPLOAD = 4  # megabytes of a file
 POLL_SECONDS = 0.4  # seconds between two looks at what is found in a source
 LAST_TEXT_KEY = "last text that could be read"  # a session key
+FOLD_KEY = "text is folded"  # a session key: the diagram stands above the fold
+SHOWN_KEY = "text that is shown"  # a session key: with its edits, and without them
 LAST_SHOWN = "Below is still the last text that could be read."
 PANELS = (SHAPES, SOURCE, COST_TABLE, VALUES, ATTENTION_MAPS, AUTOGRAD_GRAPH)
 OF_CONFIGS = (MEMORY_FIT, MODEL_SIZE, *PANELS)
@@ -184,32 +191,43 @@ def show() -> None:
     prepare()
     moved = url.opened_by_link() or streamlit_internals.went_back()
     if TEXT_KEY not in st.session_state or moved:
-        bare = not {*st.query_params} - {url.LINK_MARK}  # such an address opens on PyTorch
-        usual = OPENING if bare else DEFAULT_TEXT
-        linked = decompress_text(st.query_params.get(TEXT_KEY, usual)) or DEFAULT_TEXT
-        st.session_state[TEXT_KEY] = strip_prompts(linked)
-    text = str(st.session_state[TEXT_KEY])
-    found, error = _read(text)
+        _open_link({**st.query_params})
+    written, changes = (str(st.session_state.get(key, "")) for key in (TEXT_KEY, EDITS_KEY))
+    found, error = _read(written)
     if found is None:
         assert error is not None
         url.load(CUSTOM_PAGE, (*OF_CONFIGS, *COMMON_PANELS))
-        if st.session_state[TEXT_KEY] != text:  # after a reconnection the browser knows a newer one
+        if st.session_state[TEXT_KEY] != written:  # after a reconnection the browser knows a newer
             st.rerun()
-        return page_without_diagram(
-            TITLE,
-            LEAD,
-            WHY,
-            above=lambda: _editor(text, partial(own_answer.error_message, error, text)),
-        )
+        message = partial(own_answer.error_message, error, written)
+        return page_without_diagram(TITLE, LEAD, WHY, above=lambda: _editor(written, message))
 
     def above() -> None:
+        st.session_state.setdefault(EDITS_KEY, changes)  # where a link leaves them out
+        if st.session_state.setdefault(TEXT_KEY, written) != written:
+            st.rerun()  # after a reconnection the browser knows a newer one
         if error is None:
-            _editor(text, partial(own_answer.editor_message, found))
+            _editor(found.entry.text, partial(own_answer.editor_message, found))
         else:
-            _editor(text, partial(own_answer.error_message, error, text))
+            _editor(written, partial(own_answer.error_message, error, written))
             _show_stale_caption()
 
-    render_page(found.entry, LEAD, WHY, OF_CONFIGS if found.memory else PANELS, above=above)
+    panels = OF_CONFIGS if found.memory else PANELS
+    tools = None if error or found.failure else edit_bar.render
+    render_page(found.entry, LEAD, WHY, panels, above=above, tools=tools)
+
+
+def _open_link(asked: Mapping[str, str]) -> None:
+    """Puts the text and the edits of a link into the session."""
+    bare = not {*asked} - {url.LINK_MARK}  # such an address opens on PyTorch
+    usual = OPENING if bare else DEFAULT_TEXT
+    linked = decompress_text(asked.get(TEXT_KEY, usual)) or DEFAULT_TEXT
+    of_system = url.linked_system(asked)
+    st.session_state[FOLD_KEY] = of_system is not None
+    st.session_state[TEXT_KEY] = strip_prompts(linked) if of_system is None else spell(of_system)
+    edits.clear_edits()
+    made = "" if of_system else decompress_text(asked.get(EDITS_KEY, "")) or ""
+    st.session_state[EDITS_KEY] = write_edits(read_edits(made))
 
 
 SERVED_LEAD = """
@@ -246,14 +264,16 @@ def _read(text: str) -> tuple[VisitorSystem | None, NCDError | None]:
     """Returns a text as read, or the last one that could be read, if any, and the error."""
     error: NCDError | None = None
     try:
-        found: VisitorSystem | None = _check_axis_names(own_entry.visitor_system(text))
-        st.session_state[LAST_TEXT_KEY] = text
+        now = system_after(text, edits.session_edits()).system
+        found: VisitorSystem | None = _check_axis_names(now)
+        st.session_state[LAST_TEXT_KEY] = now.entry.text
     except NCDError as wrong:
         last = st.session_state.get(LAST_TEXT_KEY)
         found, error = own_entry.visitor_system(last) if last else None, wrong
-    if found and found.entry.text != st.session_state.get(f"{CUSTOM_PAGE} shown"):
-        url.switch_entry(found.entry)
-        st.session_state[f"{CUSTOM_PAGE} shown"] = found.entry.text
+    shown, base = st.session_state.get(SHOWN_KEY, ("", ""))
+    if found and found.entry.text != shown:
+        url.switch_entry(found.entry, edited=base == text)
+        st.session_state[SHOWN_KEY] = found.entry.text, text
     return found, error
 
 
@@ -271,16 +291,14 @@ def _show_stale_caption() -> None:
         st.caption(LAST_SHOWN)
 
 
-def _editor(
-    opened: str, say: Callable[[Sequence[Finding], bool], text_editor.EditorMessage]
-) -> None:
+def _editor(text: str, say: Callable[[Sequence[Finding], bool], text_editor.EditorMessage]) -> None:
     """Shows the text editor, examples to start from, and what is said about the text.
 
     What is found in a source comes later: then the page is shown again.
     """
-    text = str(st.session_state.setdefault(TEXT_KEY, opened))  # where a link leaves it out
     findings, complete = own_answer.findings(text) if has_calls(text) else ((), True)
-    with st.container(key="editor"):
+    folded = bool(st.session_state.get(FOLD_KEY))
+    with st.expander("Its text") if folded else nullcontext(), st.container(key="editor"):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.pills(
                 "Begin with",
@@ -290,8 +308,8 @@ def _editor(
                 label_visibility="collapsed",
             )
             _opener()
-        text_editor.show("Your text", text, say(findings, complete), _take, FIELD)
-        _saver(text)
+        text_editor.show("Your text", text, say(findings, complete), take_text, FIELD)
+        _saver(str(st.session_state[TEXT_KEY]))
         if not complete:
             st.fragment(_searching, run_every=POLL_SECONDS)(text, findings)
 
@@ -328,14 +346,15 @@ def _open_files() -> None:
     """Puts the text of files into the field; a callback."""
     if files := st.session_state.get(FILE):
         try:
-            _take(text_of_files([(file.name, file.getvalue()) for file in files]))
+            take_text(text_of_files([(file.name, file.getvalue()) for file in files]))
         except NCDError as error:
             st.toast(str(error))
 
 
-def _take(text: str) -> None:
+def take_text(text: str) -> None:
     """Puts what was typed into the session; a callback."""
     st.session_state[TEXT_KEY] = cleaned_text(text)
+    edits.clear_edits()
 
 
 def cleaned_text(text: str) -> str:
@@ -353,5 +372,5 @@ def _begin() -> None:
     """Puts an example into the field; a callback."""
     chosen = st.session_state.get("example")
     if chosen in EXAMPLES:
-        st.session_state[TEXT_KEY] = EXAMPLES[chosen]
+        take_text(EXAMPLES[chosen])
     st.session_state["example"] = None

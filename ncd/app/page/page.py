@@ -43,11 +43,13 @@ def render_page(
     panels: Sequence[Panel],
     above: Callable[[], None] | None = None,
     typed: Callable[[Entry], Entry] = lambda entry: entry,
+    tools: Callable[[Scene | Refusal], None] | None = None,
 ) -> None:
     """Shows a page, with ``lead`` above the diagram and ``why`` at the end.
 
-    ``above`` shows what stands between the lead and the diagram; ``typed`` returns the entry with
-    the same knobs that a visitor's line in a panel makes of the page's.
+    ``above`` shows what stands between the lead and the diagram, and ``tools`` a bar above the
+    diagram that depends on what is selected in it; ``typed`` returns the entry with the same knobs
+    that a visitor's line in a panel makes of the page's.
 
     Parts that no knob changes are sent once, here. The sidebar is a fragment, and everything that
     depends on it is another. The diagram is filled first, then the sidebar, then the panel.
@@ -68,7 +70,7 @@ def render_page(
         )
     tab, opened = next(pair for pair in zip(tabs, panels, strict=True) if pair[0].open)
     with body:
-        _body_fragment(entry, side, tab, opened, typed, panels)
+        _body_fragment(entry, side, tab, opened, typed, panels, tools)
     with header:
         export_menu.show(lambda: _scene(typed(entry)))
     _show_why_section(why)
@@ -134,12 +136,13 @@ def _body_fragment(
     opened: Panel,
     typed: Callable[[Entry], Entry],
     panels: Sequence[Panel],
+    tools: Callable[[Scene | Refusal], None] | None,
 ) -> None:
     """Shows everything that depends on a knob, the diagram first."""
     url.restore_dropped()
     sidebar.rerun_if_outdated(entry)
     with metrics.measured_run(entry), scheduler.turn():
-        _change(typed(entry), side, tab, opened, panels)
+        _change(typed(entry), side, tab, opened, panels, tools)
 
 
 def _change(
@@ -148,21 +151,15 @@ def _change(
     tab: DeltaGenerator,
     opened: Panel,
     panels: Sequence[Panel],
+    tools: Callable[[Scene | Refusal], None] | None,
 ) -> None:
     scene, link, untimed = _scene(entry), "", False
+    bar = st.container(key="tools") if tools else None  # in its place before the diagram comes
     if isinstance(scene, Scene):
-        lit = selection.axes(scene.circuit, entry)
-        seen = {selection.SELECTED_KEY: scene.selected_id, selection.AXES: lit}
-        link = url.query(**seen)
-        diagram.render(scene, link, panels)
-        with scheduler.yielded_turn():
-            sleep(HEAD_START)
-        url.send_link(link)
-        quiz.show(scene)
-        show_question(scene)
-        untimed = scene.can_run and not scene.hidden_sizes and scene.known_seconds is None
-        if not untimed or scene.starts_on_demand:
-            diagram.send_cost_line(scene, link, cost_line(scene, scene.known_seconds))
+        link, untimed = _show_diagram(scene, panels)
+    if tools and bar:
+        with bar:
+            tools(scene)
     if streamlit_internals.is_full_script_run():
         with streamlit_internals.outside_fragments(), side:
             sidebar.render(entry)
@@ -178,6 +175,22 @@ def _change(
         if isinstance(scene, Refusal) or url.query() != link:  # a panel corrected a setting
             url.send_link(url.query(), "told-address in the end")
     rerun_when_trained(entry)
+
+
+def _show_diagram(scene: Scene, panels: Sequence[Panel]) -> tuple[str, bool]:
+    """Shows the diagram; returns the link of the page, and whether its time is to be measured."""
+    lit = selection.axes(scene.circuit, scene.entry)
+    link = url.query(**{selection.SELECTED_KEY: scene.selected_id, selection.AXES: lit})
+    diagram.render(scene, link, panels)
+    with scheduler.yielded_turn():
+        sleep(HEAD_START)
+    url.send_link(link)
+    quiz.show(scene)
+    show_question(scene)
+    untimed = scene.can_run and not scene.hidden_sizes and scene.known_seconds is None
+    if not untimed or scene.starts_on_demand:
+        diagram.send_cost_line(scene, link, cost_line(scene, scene.known_seconds))
+    return link, untimed
 
 
 def _scene(entry: Entry) -> Scene | Refusal:

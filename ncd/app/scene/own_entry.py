@@ -15,7 +15,6 @@ from ncd.answers.answer_sentences import LETTERS, cost_sentence, memory_sentence
 from ncd.answers.plain_answer import reading_of, with_usual_sizes
 from ncd.app.runtime import scheduler, streamlit_internals
 from ncd.app.scene.session_weights import SERVED_WEIGHTS
-from ncd.app.state.link_text import decompress_text
 from ncd.circuit.elaborate import Axes, elaborate, needed_sizes
 from ncd.drawing.pipeline import drawn_wires
 from ncd.errors import LimitError, NCDError, UnknownNameError, unknown_name_error
@@ -25,13 +24,12 @@ from ncd.language.op import Op
 from ncd.language.terms import Term, map_fields
 from ncd.notation.call_form import ModuleCall
 from ncd.notation.term_reader import TextError
+from ncd.notation.term_text import spell
 from ncd.ops.opaque_call import CLOSED_SPACE, COMMON, EXTERNAL_SPACE, FOLDED_SPACE, closed_name
 from ncd.read.configs.config_reader import is_config, read_config
 from ncd.read.recognise import Reading, is_source
 from ncd.run.module import CircuitModule
-from ncd.systems.catalogue import CATALOGUE
 from ncd.systems.catalogue_entry import Entry, Knob
-from ncd.systems.tensors.einops_patterns import EINOPS, line_entry
 from ncd.systems.training.trained_weights import MAX_FILE_BYTES as MOST_BYTES
 from ncd.systems.training.trained_weights import TrainedWeights, write_weights
 
@@ -85,7 +83,8 @@ class VisitorSystem:
 
     ``sentence`` says what comes out, ``costs`` what that takes, ``lines`` are the shapes that lines
     of a source make, ``memory`` is whether it is a model whose memory is of interest, ``call`` is
-    how its module is made, ``ops`` are the ids of the ops of its lines.
+    how its module is made, ``ops`` are the ids of the ops of its lines. With
+    ``independent_only`` sizes that follow from others have no sliders.
     """
 
     entry: Entry
@@ -98,6 +97,7 @@ class VisitorSystem:
     lines: Mapping[int, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
     call: ModuleCall = field(default_factory=ModuleCall)
     ops: Mapping[int, str] = field(default_factory=dict)
+    independent_only: bool = False
 
 
 def custom_entry(text: str) -> Entry:
@@ -144,7 +144,27 @@ def visitor_system(text: str) -> VisitorSystem:
         sentence = _sentence(entry)
     costs = cost_sentence(found.term) if least and found.failure is None else ""
     told = found.kind, found.note, found.failure, sentence, costs
-    return VisitorSystem(entry, *told, lines=found.lines, call=found.call, ops=found.ops)
+    return VisitorSystem(
+        entry, *told, lines=found.lines, call=found.call, ops=found.ops, independent_only=least
+    )
+
+
+EDITED_KIND = "this project's language, which holds the changes"  # the kind of its text
+
+
+def edited_system(before: VisitorSystem, term: Term) -> VisitorSystem:
+    """Returns the system of an edited term, whose text is that of the term.
+
+    It has sliders for the same sizes as the one before, and those that the edit has brought.
+
+    Raises NCDError for a term that cannot be drawn.
+    """
+    _check_parts(term)
+    same = before.independent_only
+    entry = _entry(term, CUSTOM_PAGE, "Yours", "Your own text", spell(term), same)
+    entry = replace(entry, training=before.entry.training)
+    _check_wires(entry)
+    return VisitorSystem(entry, EDITED_KIND, sentence=_sentence(entry), independent_only=same)
 
 
 def _sentence(entry: Entry) -> str:
@@ -265,19 +285,6 @@ def _entry(term: Term, name: str, title: str, source: str, text: str, least: boo
         return Axes(**own)(bare) if own else bare
 
     return Entry(name, title, source, knobs, system, section="Yours", text=text)
-
-
-def entry_of(page: str, asked: Mapping[str, str]) -> Entry | None:
-    """Returns the system of a page's address and query, or None if there is none."""
-    text = decompress_text(asked.get(TEXT_KEY, DEFAULT_TEXT))
-    if page == EINOPS.name and TEXT_KEY in asked and text is not None:
-        return line_entry(text)  # whose line is checked when it is built
-    if page != CUSTOM_PAGE:
-        return SERVED_MODULES.get(page) or CATALOGUE.get(page)
-    try:
-        return None if text is None else custom_entry(text)
-    except NCDError:
-        return None
 
 
 def _independent_sizes(

@@ -12,6 +12,7 @@ import streamlit as st
 
 from ncd.app.parts import input_feed as inputs
 from ncd.app.scene import own_entry
+from ncd.app.scene.edited_system import entry_of
 from ncd.app.scene.refusal import Refusal
 from ncd.app.scene.scene import Scene, build_term
 from ncd.app.scene.session_weights import shipped_or_served, weights_for
@@ -72,7 +73,7 @@ def _address(entry: Entry) -> str:
 def _system(address: str) -> Entry | None:
     """Returns the system of such a name; None if there is none."""
     name, _, text = address.partition(WITH)
-    return own_entry.entry_of(name, {own_entry.TEXT_KEY: text} if text else {})
+    return entry_of(name, {own_entry.TEXT_KEY: text} if text else {})
 
 
 def with_page_name(page: str, own_text: str, pin: str) -> str:

@@ -15,6 +15,7 @@ import streamlit as st
 from ncd.app.parts import image_picker, input_feed
 from ncd.app.runtime import streamlit_internals
 from ncd.app.scene import pin
+from ncd.app.scene.edited_system import EDITS_KEY, entry_of, read_edits, system_after
 from ncd.app.scene.own_entry import CUSTOM_PAGE, DEFAULT_TEXT, TEXT_KEY
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import ON_WIRES, build_term
@@ -23,6 +24,7 @@ from ncd.app.state import knobs, link_text, selection
 from ncd.app.state.controls import Control
 from ncd.app.state.knobs import FORMATS, MAX_FORMATS_LETTERS
 from ncd.app.state.link_text import LinkParameter, Value
+from ncd.errors import NCDError
 from ncd.language.terms import Term
 from ncd.run.device import devices
 from ncd.site.scripts import script
@@ -30,6 +32,7 @@ from ncd.systems.catalogue_entry import Entry
 from ncd.systems.inputs.text_inputs import SAMPLE_SENTENCE
 
 STATE, LINK_MARK = "link", "go"
+SYSTEM_KEY = "of"  # in a link to the page Yours: the system that is to be changed there
 MESSAGE_COUNT = "messages sent"  # a session key: how many messages with a number there were
 PRESENTER_PARAMETERS = ("present", "views", "with")  # read by the browser alone, in presenter.js
 MAX_LETTERS = 10_000  # the greatest number of letters in a sentence
@@ -49,13 +52,28 @@ SYSTEM_PARAMETERS: dict[str, LinkParameter] = {
     pin.VIEW: LinkParameter(pin.VIEWS[0], pin.VIEWS),
 }
 WITH_TEXT: dict[str, LinkParameter | Control] = {
-    TEXT_KEY: LinkParameter(DEFAULT_TEXT, is_compressed=True)
+    TEXT_KEY: LinkParameter(DEFAULT_TEXT, is_compressed=True),
+    EDITS_KEY: LinkParameter("", is_compressed=True),
 }
 
 
 def controls(panels: Iterable[Panel]) -> dict[str, Control]:
     """Returns the controls of panels by their session keys."""
     return {one.name: one for panel in panels for one in panel.controls}
+
+
+def linked_system(asked: Mapping[str, str]) -> Term | None:
+    """Returns the system that a link opens to be changed, at its sizes; None if there is none."""
+    page = asked.get(SYSTEM_KEY, "")
+    entry = entry_of(page, asked) if page not in ("", CUSTOM_PAGE) else None
+    if entry is None:
+        return None
+    sizes = {
+        knob.name: knobs.nearest_legal(knob, asked.get(knob.name, str(knob.default)))[0]
+        for knob in entry.knobs
+    }
+    term, refused = build_term(entry, entry.with_clamped_indexes(sizes))
+    return None if refused else term
 
 
 @dataclass
@@ -110,6 +128,9 @@ def load(page: Entry | str, panels: Sequence[Panel] = ()) -> None:
     link = PageState(name, names, panels, shared, link_mark=mark)
     st.session_state[STATE] = link
     _read(link, asked, {} if back else shared)
+    if SYSTEM_KEY in asked:  # has settings of another page, such as switches
+        asked = {key: text for key, text in asked.items() if key in names}
+        link.waiting = None
     if isinstance(page, Entry):
         knobs.parse_all(page)
         _note_unknown_parameters(link, asked)
@@ -181,13 +202,16 @@ def parameters(entry: Entry, panels: Sequence[Panel]) -> dict[str, LinkParameter
     }
 
 
-def switch_entry(entry: Entry) -> None:
-    """Replaces the knobs by those of another entry on the same page."""
+def switch_entry(entry: Entry, edited: bool = False) -> None:
+    """Replaces the knobs by those of another entry on the same page.
+
+    What both know stays, if the other one is an ``edited`` form of the first.
+    """
     link: PageState | None = st.session_state.get(STATE)
     if link is None or link.page != entry.name:
         return
     new = parameters(entry, link.panels)
-    stays = {"panel", TEXT_KEY, "device", "seed"}
+    stays = {*new} if edited else {"panel", TEXT_KEY, EDITS_KEY, "device", "seed"}
     for key in {*link.parameters, *(knob.name for knob in entry.knobs)} - stays:
         st.session_state.pop(key, None)
         link.last_values.pop(key, None)
@@ -237,14 +261,23 @@ def _close_page(link: PageState) -> dict[str, Value]:
         st.session_state.pop(key, None)
         value = link.last_values.get(key, kept.default)
         if key == pin.PIN:
-            value = pin.with_page_name(
-                link.page, str(link.last_values.get(TEXT_KEY, DEFAULT_TEXT)), str(value)
-            )
+            value = pin.with_page_name(link.page, _written_text(link), str(value))
         if kept.meaning and value != kept.default:
             shared[kept.meaning] = value
         else:
             shared.pop(kept.meaning, None)
     return shared
+
+
+def _written_text(link: PageState) -> str:
+    """Returns the text of a page of one's own, after its edits."""
+    text, made = (str(link.last_values.get(key, "")) for key in (TEXT_KEY, EDITS_KEY))
+    if not made:
+        return text or DEFAULT_TEXT
+    try:
+        return system_after(text, read_edits(made)).system.entry.text
+    except NCDError:  # a page whose text cannot be read has no pin of use
+        return text
 
 
 def _note_unknown_parameters(link: PageState, asked: Mapping[str, str]) -> None:

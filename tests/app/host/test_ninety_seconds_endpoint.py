@@ -24,6 +24,7 @@ from ncd.app.host.presenter_endpoints import checked_views
 from ncd.app.page import gallery
 from ncd.app.panels.walk.step import STEP
 from ncd.app.scene import own_entry
+from ncd.app.scene.edited_system import entry_of
 from ncd.app.teach.step_frames import frame, picture, room
 from ncd.circuit.elaborate import elaborate
 from ncd.drawing.backends.drawing import Drawing
@@ -129,7 +130,7 @@ def test_the_steps_are_a_lesson_that_can_be_changed() -> None:
     assert page == own_entry.CUSTOM_PAGE and checked_views(asked["views"])["views"] == str(lesson())
     for step, view in zip(STEPS, lesson().views, strict=True):
         said = dict(parse_qsl(view.query))
-        entry = own_entry.entry_of(view.page, said)
+        entry = entry_of(view.page, said)
         assert entry is not None and view.says == step.line
         arrays, own = (
             [value.array for value in elaborate(term).values.values()]

@@ -15,6 +15,7 @@ from ncd import parse
 from ncd.app.host import live_endpoint
 from ncd.app.page import own_page
 from ncd.app.page.own_page import EXAMPLES, OPENING
+from ncd.app.scene.edited_system import entry_of
 from ncd.app.scene.own_answer import STOPS
 from ncd.app.scene.own_entry import (
     DEFAULT_TEXT,
@@ -22,7 +23,6 @@ from ncd.app.scene.own_entry import (
     SERVED_MODULES,
     add_served_module,
     custom_entry,
-    entry_of,
 )
 from ncd.app.scene.session_weights import SERVED_WEIGHTS, shipped_or_served
 from ncd.errors import NCDError

@@ -606,7 +606,7 @@ def test_a_page_of_ones_own_opens_with_the_text_of_its_link_or_keeps_its_own(
     if before is not None:
         session["text"] = before
     read: list[str] = []
-    entry = SimpleNamespace(entry="entry", memory=None)
+    entry = SimpleNamespace(entry="entry", memory=None, failure=None)
     with (
         patch.object(st, "query_params", query),
         patch.object(own_page.own_entry, "prepare"),
@@ -678,7 +678,7 @@ def test_a_text_is_put_into_the_session(session: dict[str, Any]) -> None:
         own_page._begin()
         assert session["example"] is None
     assert session["text"] == own_page.EXAMPLES["einsum"]
-    own_page._take("x" * (own_page.LONGEST + 9))
+    own_page.take_text("x" * (own_page.LONGEST + 9))
     assert session["text"] == "x" * own_page.LONGEST
     own_page._open_files()
     assert session["text"] == "x" * own_page.LONGEST
