@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -13,6 +14,7 @@ from torch import Tensor
 from ncd.run.seeding import generator
 from ncd.systems.training import trained_weights
 from ncd.systems.training.sequence_data import END, NUMBER, PROOFREADER_WORDS, SEQUENCES, readable
+from ncd.words import near_name
 
 # --- Sentences as inputs: words as tokens, one vector for each distinct word
 
@@ -149,6 +151,8 @@ def parse(name: str, t: int, v: int, seed: int, turn: str = "", text: str = "") 
     'It takes 3 symbols at once, and these are 2.'
     >>> parse("proofreader", 8, 78, 0, text='the cat says "hi"').error_text
     '“says” is none of the 78 words here, which are listed beside the field.'
+    >>> parse("gpt-2", 8, 256, 0, text="Tom has two aples").error_text
+    '“aples” is none of the 201 words here; “apples” is.'
     """
     task = SEQUENCES[name]
     symbols = tuple(task.symbols(v))
@@ -156,6 +160,7 @@ def parse(name: str, t: int, v: int, seed: int, turn: str = "", text: str = "") 
     wrong = ""
     for line in (text, "" if turn else task.sample):
         typed = known_words(line, symbols) if words else [c for c in line if c not in " ,\n\t"]
+        typed = typed[:t] if task.running_text else typed
         fault = _fault_sentence(typed, symbols, t, task.causal or words) if typed else ""
         if typed and not fault:
             numbers = [symbols.index(letter) for letter in typed]
@@ -179,12 +184,23 @@ def known_words(text: str, symbols: Sequence[str]) -> list[str]:
     return [word if word in symbols else known.get(word.lower(), word) for word in found]
 
 
+def as_text(words: Iterable[str]) -> str:
+    """Returns words as a text, with its signs beside them; :func:`tokens` are the words again.
+
+    >>> as_text("“ I am cold , ” says Mia .".split())
+    '“I am cold,” says Mia.'
+    """
+    return re.sub(r" (?=[.,?!”])|(?<=“) ", "", " ".join(words))
+
+
 def _fault_sentence(typed: list[str], symbols: tuple[str, ...], t: int, shorter: bool) -> str:
     """Returns a sentence that says why the symbols are not a valid sequence."""
     for letter in typed:
         if letter not in symbols:
             few = f"symbols here: {' '.join(symbols)}"
-            many = f"{len(symbols)} words here, which are listed beside the field"
+            near = near_name(letter, symbols)
+            where = f"; “{near}” is" if near else ", which are listed beside the field"
+            many = f"{len(symbols)} words here{where}"
             known = few if len(symbols) <= MAX_LISTED_SYMBOLS else many
             return f"“{letter[:LONGEST_SEQUENCE]}” is none of the {known}."
     if shorter and len(typed) > t:

@@ -14,10 +14,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from string import ascii_lowercase, digits
-from typing import TypeVar
 
 import torch
 from torch import Tensor
+
+from ncd.systems.training.dice import Dice
+from ncd.systems.training.story_grammar import STORY_WORDS, story_lines
 
 # --- Kinds of cells of an attention map, and the share of a map's weight on them
 
@@ -79,6 +81,16 @@ def open_bracket(tokens: Tensor) -> Tensor:
     every = level & opens[..., None, :] & _spread(_causal_cells(tokens.shape[-1]), tokens)
     places = torch.arange(tokens.shape[-1], device=tokens.device)
     return every & (places == last_column(every)[..., None])
+
+
+def next_position(tokens: Tensor) -> Tensor:
+    """Returns the cells of the position after, where the text says what comes next.
+
+    >>> next_position(torch.tensor([5, 6, 7])).int().tolist()
+    [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
+    """
+    t = tokens.shape[-1]
+    return _spread(torch.ones(t, t).triu(1).tril(1).bool(), tokens)
 
 
 def last_column(cells: Tensor) -> Tensor:
@@ -213,7 +225,6 @@ SAMPLE = (
     "Anna Hill said , “ the keys by the door falls ’ . "
     "Max Park saw the dog because she wanted the key ."
 )
-DRAW_COUNT = 1024  # numbers that are drawn at once
 MISTAKEN = 0.35  # share of the words with something to agree with that are wrong
 # Pairs of words, of which one is right: by a singular or a man, the first.
 PAIRS = (*zip(IS, ARE, strict=True), IT, HE, MR, CLOSE)
@@ -227,26 +238,6 @@ NEEDS = (  # the words with something to agree with, and what decides: the first
 # --- Sequences of symbols from a seed, with the answer at each position
 
 Cells = Callable[[Tensor], Tensor]
-T = TypeVar("T")
-
-
-class _Dice:
-    """Random choices from a generator of torch."""
-
-    def __init__(self, random: torch.Generator) -> None:
-        self.draws = self._draw_numbers(random)
-
-    def _draw_numbers(self, random: torch.Generator) -> Iterator[float]:
-        while True:
-            yield from torch.rand(DRAW_COUNT, generator=random).tolist()
-
-    def random(self) -> float:
-        """Returns a number from 0 to 1."""
-        return next(self.draws)
-
-    def pick(self, among: Sequence[T]) -> T:
-        """Returns one of several."""
-        return among[int(self.random() * len(among))]
 
 
 def sentences(n: int, t: int, v: int, random: torch.Generator) -> Tensor:
@@ -260,12 +251,12 @@ def sentences(n: int, t: int, v: int, random: torch.Generator) -> Tensor:
     >>> " ".join(PROOFREADER_WORDS[i] for i in read)
     'The birds sing . . . . . . . . .'
     """
-    dice = _Dice(random)
+    dice = Dice(random)
     lines = torch.tensor([list(_line(t, dice)) for _ in range(n)])
     return lines.where(lines < v, NUMBER[END])
 
 
-def _line(t: int, dice: _Dice) -> Iterator[int]:
+def _line(t: int, dice: Dice) -> Iterator[int]:
     """Yields the numbers of t words."""
     left = t
     while len(words := _sentence(dice)) <= left:
@@ -274,7 +265,7 @@ def _line(t: int, dice: _Dice) -> Iterator[int]:
     yield from [NUMBER[END]] * left
 
 
-def _sentence(dice: _Dice) -> list[str]:
+def _sentence(dice: Dice) -> list[str]:
     """Returns the words of a sentence, some of them wrong."""
     pick = dice.pick
     woman = dice.random() < 0.5
@@ -299,7 +290,7 @@ def _sentence(dice: _Dice) -> list[str]:
     return [*seen, "because", _slip(HE[woman], dice), *wish]
 
 
-def _statement(dice: _Dice) -> list[str]:
+def _statement(dice: Dice) -> list[str]:
     """Returns a noun, up to two places, and a verb, such as ``keys near the door are old``."""
     pick = dice.pick
     many = dice.random() < 0.5
@@ -312,7 +303,7 @@ def _statement(dice: _Dice) -> list[str]:
     return [pick(PLURAL if many else SINGULAR), *places, _slip(verb, dice), *what]
 
 
-def _slip(word: str, dice: _Dice) -> str:
+def _slip(word: str, dice: Dice) -> str:
     """Returns a word or, at times, the wrong one of its pair."""
     return PAIRED_WORDS[word] if dice.random() < MISTAKEN else word
 
@@ -441,7 +432,8 @@ class Sequences:
     the symbol read and that of the last of these cells. If it is ``causal``, later symbols change
     no answer. ``kinds`` are the cells that heads may look at in this task alone; ``sample`` is
     the first example, if it is not one from the seed. ``in_doubt`` are the positions (…, t) of
-    typed symbols that ask for an answer which is not known.
+    typed symbols that ask for an answer which is not known. A ``running_text`` may be longer than
+    what is read of it, and its answers are the next words.
     """
 
     symbols: Callable[[int], Sequence[str]]
@@ -452,6 +444,7 @@ class Sequences:
     causal: bool = True
     sample: str = ""
     in_doubt: Cells = torch.zeros_like
+    running_text: bool = False
 
     def answers(self, tokens: Tensor) -> Tensor:
         """Returns the answer at each position of sequences (n, t), or ``NOT_ASKED``.
@@ -577,5 +570,12 @@ SEQUENCES: Mapping[str, Sequences] = {
         causal=False,
         sample=SAMPLE,
         in_doubt=in_doubt,
+    ),
+    "gpt-2": Sequences(
+        lambda v: STORY_WORDS[:v],
+        story_lines,
+        next_position,
+        sample="“ I am hungry , ” says Leo . Mia gives him",
+        running_text=True,
     ),
 }

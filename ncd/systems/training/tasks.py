@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -228,7 +228,10 @@ TRAINING_STEPS = {
     "induction": 1000,
     "brackets": 1000,
     "proofreader": 2500,
+    "gpt-2": 3000,
 }
+STORY_SIZES = {"gpt-2": {"t": 64}}  # positions that a language model learns to read
+STORY_BATCH = 16
 APART, DECAY = {"proofreader": 1.0}, {"proofreader": 0.3}
 MIN_PROBABILITY = 1e-12  # smallest probability, so that its logarithm is finite
 
@@ -244,7 +247,8 @@ class Task:
     weight of :func:`overlap`, so that each head looks elsewhere; ``decay`` is AdamW's weight decay.
     ``sizes`` are the knobs that the data depends on. ``noise`` makes what the system is given out
     of examples, with chance in it. ``batch_knob`` is the knob of how many examples a run takes, for
-    systems that use statistics of them; others take any number.
+    systems that use statistics of them; others take any number. ``training_sizes`` are the knobs,
+    with their values while it learns, that change no weight: a page may have others.
     """
 
     name: str
@@ -262,6 +266,12 @@ class Task:
     decay: float = 0
     noise: Callable[[Tensor, Mapping[str, int], torch.Generator], InputsAndTargets] | None = None
     batch_knob: str = ""
+    training_sizes: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def weightless_knobs(self) -> tuple[str, ...]:
+        """The knobs that change no weight."""
+        return (*self.training_sizes, *([self.batch_knob] if self.batch_knob else []))
 
     def in_a_run(self, knobs: Mapping[str, int]) -> int:
         """Returns the number of examples that a run takes."""
@@ -421,12 +431,13 @@ TASKS: Mapping[str, Task] = {
                 answer_accuracy,
                 "answers",
                 TRAINING_STEPS[name],
-                64,
+                STORY_BATCH if name in STORY_SIZES else 64,
                 3e-3,
                 sequence_count,
                 ("t", "v"),
                 similarity_penalty=APART.get(name, 0),
                 decay=DECAY.get(name, 0),
+                training_sizes=STORY_SIZES.get(name, {}),
             )
             for name, own in SEQUENCES.items()
         ),

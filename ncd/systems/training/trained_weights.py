@@ -94,8 +94,8 @@ def shipped_file(entry: Entry, settings: Mapping[str, int]) -> bytes | None:
     """Returns the file in ``assets/weights`` for a system at these settings, or None.
 
     Its name is the system's, with the knobs that differ from their defaults: ``induction-n1``.
-    How many examples a run takes together changes no weight. The filters of a convolution are
-    written for any settings.
+    How many examples a run takes together changes no weight, nor does the length of a text. The
+    filters of a convolution are written for any settings.
 
     >>> import ncd
     >>> entry = ncd.catalogue["reversal"]
@@ -109,7 +109,8 @@ def shipped_file(entry: Entry, settings: Mapping[str, int]) -> bytes | None:
         write, names = FILTER_WRITERS[entry.name]
         return write(**{name: settings.get(name, own[name]) for name in names})
     if entry.name in TASKS:
-        own.pop(TASKS[entry.name].batch_knob, None)
+        for name in TASKS[entry.name].weightless_knobs:
+            own.pop(name)
     turned = (f"{name}{n}" for name, n in settings.items() if n != own.get(name, n))
     return _read(
         package_path("assets", "weights", f"{'-'.join((entry.name, *turned))}.safetensors")

@@ -91,7 +91,7 @@ class TaskTraining(TrainingLoop):
         self.task = task(self.name)
         self.usual_steps = self.task.steps
         entry = CATALOGUE[self.name]
-        self.knobs = entry.settings(self.knobs)
+        self.knobs = {**entry.settings(self.knobs), **self.task.training_sizes}
         term = entry.build(**self.knobs)
         check_room(self.task, self.knobs, elaborate(term))
         self.data = data(self.task, self.knobs, self.seed)

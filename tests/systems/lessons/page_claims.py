@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from math import log
+from math import exp, log
 
 import torch
 
+import ncd
 from ncd.systems.images.convolution_stack import field_sizes, stack_of
 from ncd.systems.language_models.gemma import GEMMA_2
 from ncd.systems.training.sequence_data import PROOFREADER_WORDS
-from ncd.systems.training.trained_weights import read_note, shipped_file
+from ncd.systems.training.story_grammar import STORY_WORDS
+from ncd.systems.training.tasks import answer_loss, data, task
+from ncd.systems.training.trained_weights import read_note, read_weights, shipped_file
+from ncd.systems.training.training_loop import answer_unseen
 from ncd.systems.transformers.position_encoding import BASE
 from tests.systems.lessons.facts import Claim, Facts
 
@@ -35,6 +39,16 @@ def shipped_well(f: Facts) -> bool:
     """`tests/systems/training/test_shipped.py` scores these weights; here are their notes."""
     file = shipped_file(f.entry, f.settings)
     return file is not None and read_note(file)["system"] == f.entry.name
+
+
+def perplexity(f: Facts) -> float:
+    """The perplexity of the shipped weights on stories that they have not learned from."""
+    own, file = task(f.entry.name), shipped_file(f.entry, f.settings)
+    settings = {**f.settings, **own.training_sizes}
+    assert file is not None
+    module = read_weights(ncd.compile(f.entry.build(**settings)), file)
+    found, wanted = answer_unseen(own, settings, module, data(own, settings, seed=0))
+    return exp(answer_loss(found, wanted))
 
 
 def experts(f: Facts, *names: str) -> int:
@@ -83,6 +97,9 @@ PAGES: Mapping[str, Mapping[str, Said]] = {
             and round(small.count("parameters") / 1e6, 1) == 124.4
         ),
         "the 1,025th": lambda f: f.published("gpt-2-small").size("u") == 1024,
+        "small stories of 201 words": lambda f: len(STORY_WORDS) == 201,
+        "its perplexity is 1.81": lambda f: round(perplexity(f), 2) == 1.81,
+        "between 1.81 words": "what a perplexity is: the exponential of the mean loss",
     },
     "t5": {
         "share 32 buckets": lambda f: f.size("z") == 32,

@@ -55,6 +55,19 @@ def test_what_ships_answers_right_and_looks_at_the_right_cell(name):
     assert max(share(own, cells) for own in maps.values()) > weight
 
 
+def test_a_language_model_that_ships_guesses_most_words_of_unseen_stories():
+    """Its perplexity stands on its page (``tests/systems/lessons/page_claims.py``)."""
+    entry, own = ncd.catalogue["gpt-2"], task("gpt-2")
+    settings = {**entry.settings({}), **own.training_sizes}
+    file = shipped_file(entry, settings)
+    assert file is not None and len(file) < 500_000
+    assert read_note(file) == {"system": "gpt-2", "seed": "0", "steps": str(own.steps)}
+    module = read_weights(ncd.compile(entry.build(**settings)), file)
+    found, right = answer_unseen(own, settings, module, data(own, settings, seed=0), count=64)
+    assert own.score(found, right) >= 0.75
+    assert torch.equal(right[:, :-1], data(own, settings, seed=0).unseen[:64, 1:])
+
+
 # the least score of the systems of pictures on 64 pictures that they have not learned from, and the
 # most bytes of their files
 SCORES = {

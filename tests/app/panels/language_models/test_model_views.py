@@ -12,7 +12,7 @@ from ncd.app.panels.attention import token_reach
 from ncd.app.panels.attention.kv_cache import cache_ways
 from ncd.app.panels.attention.position_panels import STACKS, _bias_summary, biases
 from ncd.app.panels.attention.token_reach import moves
-from ncd.app.panels.language_models import model_size, next_word
+from ncd.app.panels.language_models import model_size
 from ncd.app.panels.language_models.model_size import _summary_html, _table
 from ncd.circuit.costs import cached_numbers_by_axis
 from tests.app.page.test_pages import fine, page
@@ -80,13 +80,6 @@ def test_deepseek_keeps_what_is_compressed() -> None:
     here = scene("deepseek", **ncd.catalogue["deepseek"].presets[0].knobs)
     ways = cache_ways(here, ("h",), "latent")
     assert (ways[0].numbers, ways[-1].numbers) == (4096, 576)
-
-
-def test_the_last_guess_is_what_the_model_says() -> None:
-    here = scene("gpt-2", n=3)
-    found = next_word.guesses(here)
-    assert found.layers.shape == (3, 12, 256)
-    torch.testing.assert_close(found.final_probabilities, here.trace.outputs[0].softmax(-1))
 
 
 def test_bert_sees_both_sides_and_not_what_is_hidden() -> None:
