@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from operator import attrgetter
+from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -328,6 +330,8 @@ def set_attribute(machine: Interpreter, value: Any, name: str, new: Any) -> None
         raise machine.refuse(f"{short_repr(name)} is not understood here", "a plain attribute")
     if isinstance(value, UnknownValue):
         unknown_result(machine, value)
+    elif (sets := _property_setter(machine, value, name)) is not None:
+        sets(value, new)
     elif isinstance(value, PlainObject):
         value.own[name] = new
     elif isinstance(value, ClassValue):
@@ -341,6 +345,15 @@ def set_attribute(machine: Interpreter, value: Any, name: str, new: Any) -> None
             )
     elif not isinstance(value, SourceFunction):
         raise machine.refuse(f"{short_repr(name)} of {kind_name(value)} cannot be set")
+
+
+def _property_setter(machine: Interpreter, value: Any, name: str) -> Any:
+    """Returns the function that sets a property of an object; None if it is no such property."""
+    for real in type(value).__mro__ if isinstance(value, SourceModule | PlainObject) else ():
+        own = machine.classes.get(real)
+        if own is not None and name in own.names:
+            return getattr(own.names[name], "sets", None)
+    return None
 
 
 def _set_on_module(machine: Interpreter, value: nn.Module, name: str, new: Any) -> None:
@@ -387,8 +400,25 @@ def attribute(machine: Interpreter, value: Any, name: str) -> Any:
     if isinstance(value, nn.Module | PlainObject | ClassValue):
         words = f"{kind_name(value)!r} object has no attribute {short_repr(name)}"
         raise machine.source_error(AttributeError(words), machine.node)
+    if isinstance(value, Namespace) and _is_torchs(value.name, name, machine.tracing):
+        return UnknownValue(f"{value.name}.{name}", f"{name} of {value.name} is not read")
     near = nearest_name(name, _attribute_names(value), "")
     raise machine.refuse(f"{name} of {_kind(value)} is not understood here", near)
+
+
+def _is_torchs(path: str, name: str, tracing: bool) -> bool:
+    """Returns whether a name is one of torch's; while a module runs, one that takes no arrays.
+
+    >>> _is_torchs("torch", "load", False), _is_torchs("torch", "lode", False)
+    (True, False)
+    """
+    if path.partition(".")[0] != "torch":
+        return False
+    try:
+        found = attrgetter(f"{path}.{name}")(SimpleNamespace(torch=torch))
+    except AttributeError:
+        return False
+    return not (tracing and callable(found))
 
 
 def _other_base(machine: Interpreter, value: SourceModule) -> UnknownValue | None:

@@ -59,7 +59,9 @@ ERRORS = (
     *(ValueError, TypeError, RuntimeError, AssertionError, NotImplementedError, ImportError),
     *(ModuleNotFoundError, KeyError, IndexError, AttributeError, Exception, StopIteration),
     *(ZeroDivisionError, OverflowError, ArithmeticError, LookupError, DeprecationWarning),
-    *(UserWarning, FutureWarning, Warning, OSError),
+    *(UserWarning, FutureWarning, Warning, OSError, FileNotFoundError, PermissionError),
+    *(NameError, RecursionError, TimeoutError, EOFError, MemoryError),
+    *(RuntimeWarning, BaseException, KeyboardInterrupt),
 )
 NOT_RUN_REASON = "a module runs on its inputs only when it is drawn"
 
@@ -373,7 +375,7 @@ def class_value(machine: Interpreter, node: ast.ClassDef, scope: Scope) -> Class
     """Returns the class of a ``class`` statement, without its decorators."""
     if len(machine.classes) >= CLASSES:
         raise machine.stop(f"it has more than {CLASSES} classes", "fewer")
-    if node.keywords:
+    if any(word.arg != "metaclass" or not _is_abstract(word.value) for word in node.keywords):
         raise machine.refuse("a metaclass is not understood here", f"class {node.name}(nn.Module):")
     bases = tuple(machine.value(base, scope) for base in node.bases)
     methods = {one.name for one in node.body if isinstance(one, ast.FunctionDef)}
@@ -400,6 +402,11 @@ def class_value(machine: Interpreter, node: ast.ClassDef, scope: Scope) -> Class
     elif made.is_module and any(map(_sets_forward, ast.walk(node))):
         real.forward = _own_forward  # type: ignore[attr-defined]
     return made
+
+
+def _is_abstract(metaclass: ast.expr) -> bool:
+    """Returns whether a metaclass only demands methods of the classes that extend a class."""
+    return ast.unparse(metaclass).endswith("ABCMeta")
 
 
 def _sets_forward(node: ast.AST) -> bool:
@@ -429,6 +436,8 @@ def _set_owner(value: Any, made: ClassValue) -> None:
     inner = value.function if isinstance(value, DecoratedFunction | BoundFunction) else value
     if isinstance(inner, SourceFunction) and inner.owner is None:
         inner.owner = made
+    if isinstance(value, DecoratedFunction) and value.sets is not None:
+        _set_owner(value.sets, made)
 
 
 def _real(machine: Interpreter, name: str, bases: tuple[Any, ...], methods: set[str]) -> type:

@@ -163,10 +163,14 @@ def parameters(function: SourceFunction) -> tuple[list[str], list[str]]:
 
 @dataclass(eq=False)
 class DecoratedFunction(_SharedValue):
-    """A function behind ``@property``, ``@staticmethod`` or ``@classmethod``."""
+    """A function behind ``@property``, ``@staticmethod`` or ``@classmethod``.
+
+    ``sets`` is the function that a property is set by, if it has one.
+    """
 
     kind: str
     function: Any
+    sets: Any = None
 
 
 @dataclass(eq=False)

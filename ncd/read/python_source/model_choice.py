@@ -51,12 +51,16 @@ from ncd.read.python_source.model_classes import (
 from ncd.read.python_source.model_inputs import input_words
 from ncd.read.python_source.module_arguments import (
     as_hinted,
+    attributes_read,
+    defaults_elsewhere,
     in_stages,
     is_part,
     is_several,
     of_arithmetic,
     of_choice,
+    of_docstring,
     of_hint,
+    of_question,
     part,
     parts_in_list,
 )
@@ -64,6 +68,7 @@ from ncd.read.python_source.other_files import ExternalModule
 from ncd.read.python_source.usual_sizes import (
     NO_USUAL_VALUE,
     PLAIN_TYPES,
+    ROUND_WIDTH,
     call_text,
     size_of,
     usual_value,
@@ -246,7 +251,7 @@ def arguments(
             if not machine.box_missing_modules:
                 return None
             given[name] = listed
-        elif usual_too and (name in CONFIGS or _is_settings(step, name)):
+        elif usual_too and (name in CONFIGS or _is_settings(machine, step, name)):
             given[name] = AssumedSettings(name)
             machine.assumed_settings[name] = given[name].own
         else:
@@ -285,18 +290,19 @@ def _handed_on(step: SourceFunction) -> ast.Call | None:
     return None
 
 
-def _is_settings(first: SourceFunction, name: str) -> bool:
-    """Returns whether an ``__init__`` reads only sizes of an argument: ``data.num_classes``."""
-    read = [
-        one.attr
-        for one in ast.walk(first.node)
-        if isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name)
-        if one.value.id == name
-    ]
+def _is_settings(machine: Interpreter, first: SourceFunction, name: str) -> bool:
+    """Returns whether an ``__init__`` reads only sizes of an argument: ``data.num_classes``.
+
+    Where everything that lacks is assumed, it may read what else it likes.
+    """
+    read = attributes_read(first, name)
+    called = (one.func for one in ast.walk(first.node) if isinstance(one, ast.Call))
+    if any(ast.unparse(one).startswith(f"{name}.") for one in called):
+        return False
     return (
         bool(read)
         and usual_value(name) is NO_USUAL_VALUE
-        and all(usual_value(x) is not NO_USUAL_VALUE for x in read)
+        and (machine.box_missing_modules or all(usual_value(x) is not NO_USUAL_VALUE for x in read))
     )
 
 
@@ -320,9 +326,25 @@ def usual_size(
     if name in sizes:
         return sizes[name]
     size = size_of(name, first, scope, partial(first_step, machine))
-    others = (size, of_choice(first, name), of_hint(first, name), of_arithmetic(first, name))
-    found = next((one for one in others if one is not NO_USUAL_VALUE), NO_USUAL_VALUE)
+    others = (
+        lambda: size,
+        lambda: of_choice(first, name),
+        lambda: defaults_elsewhere(machine.text).get(name, NO_USUAL_VALUE),
+        lambda: of_hint(first, name),
+        lambda: of_docstring(machine.text, first, name),
+        lambda: of_question(first, name),
+        lambda: of_arithmetic(first, name),
+        lambda: _any_number(machine, first, name),
+    )
+    values = (one() for one in others)
+    found = next((one for one in values if one is not NO_USUAL_VALUE), NO_USUAL_VALUE)
     return in_stages(name, found) if is_several(first, name) else found
+
+
+def _any_number(machine: Interpreter, first: SourceFunction, name: str) -> Any:
+    """Returns a number for an argument of which nothing tells, where everything is assumed."""
+    plain = machine.box_missing_modules and not attributes_read(first, name)
+    return ROUND_WIDTH if plain else NO_USUAL_VALUE
 
 
 def _needs_sizes(real: type) -> bool:
@@ -479,6 +501,7 @@ def _make_module(
 ) -> nn.Module:
     """Returns an object of the first class that can be made, or what a function makes of one."""
     failures: list[Exception] = []
+    machine.box_missing_modules = False
     most = most_complete(tree, alone)
     for name in left_to_others(machine, tree, scope):
         machine.instead.setdefault(name, "what it does stands in another file")
@@ -592,10 +615,12 @@ def _first_instance(
 def leans(machine: Interpreter, scope: Scope, error: Exception) -> bool:
     """Returns whether an error may come from what a source has in other files, or hides there.
 
-    Then another class of it is drawn; what stands whole in a source shows its own errors.
+    So may a refusal of what is assumed. Then another class of it is drawn; what stands whole in a
+    source shows its own errors.
     """
     values = scope.names.values()
-    others = any(isinstance(value, UnknownValue) for value in values)
+    refused = bool(machine.assumed_settings) and not isinstance(error, SourceException)
+    others = refused or any(isinstance(value, UnknownValue) for value in values)
     several = sum(isinstance(value, ClassValue) and value.is_module for value in values) > 1
     return others and several and not isinstance(error, LimitExceeded)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 from torch import nn
@@ -20,7 +21,8 @@ from ncd.read.python_source.interpreter import (
     UnknownValue,
 )
 from ncd.read.python_source.other_files import ExternalModule, is_class_name
-from ncd.read.python_source.usual_sizes import NO_USUAL_VALUE, usual_value
+from ncd.read.python_source.source_tree import syntax_tree
+from ncd.read.python_source.usual_sizes import NO_USUAL_VALUE, ROUND_WIDTH, usual_value
 
 # --- Modules that a class takes as arguments, and a source does not give: boxes
 
@@ -36,7 +38,6 @@ NUMBERS = {  # by the type hint
     "list[float]": (0.5, 0.5, 0.5),
     "tuple[int, int]": (4, 4),
 }
-LISTS = re.compile(r"^(?:typing\.)?(List|Tuple)(?=\[)")
 NOT_MADE_REASON = "it is a module that the source does not make"
 
 
@@ -64,18 +65,60 @@ def _is_called(first: SourceFunction, name: str) -> bool:
 
 
 def of_hint(first: SourceFunction, name: str) -> Any:
-    """Returns a usual number for an argument of which only the type hint tells; else UNKNOWN."""
-    hint = _annotation(first, name)
-    words = ast.unparse(hint) if hint is not None else ""
-    return NUMBERS.get(
-        re.sub(r"^(typing\.)?(List|Tuple)(?=\[)", lambda x: x[2].lower(), words), NO_USUAL_VALUE
-    )
+    """Returns a usual value for an argument of which only the type hint tells; else UNKNOWN."""
+    found = map(_of_alternative, _alternatives(_annotation(first, name)))
+    return next((one for one in found if one is not NO_USUAL_VALUE), NO_USUAL_VALUE)
+
+
+def _of_alternative(hint: ast.expr) -> Any:
+    """Returns the usual value for one of the types of an argument, or UNKNOWN.
+
+    >>> [_of_alternative(ast.parse(text, mode="eval").body)
+    ...  for text in ("float", "Tuple[int, int, int]", "Literal['add', 'cat']", "list[float]")]
+    [0.1, (4, 4, 4), 'add', (0.5, 0.5, 0.5)]
+    """
+    parts = hint.slice if isinstance(hint, ast.Subscript) else None
+    listed = parts.elts if isinstance(parts, ast.Tuple) else [parts] if parts else []
+    kind = ast.unparse(hint.value if isinstance(hint, ast.Subscript) else hint)
+    kind = kind.rpartition(".")[2].lower()
+    if kind == "literal" and isinstance(listed[0], ast.Constant):
+        return listed[0].value
+    if kind == "tuple" and listed and ast.unparse(listed[-1]) != "...":
+        values = tuple(map(_of_alternative, listed))
+        return NO_USUAL_VALUE if NO_USUAL_VALUE in values else values
+    words = f"{kind}[{ast.unparse(parts).lower()}]" if parts else kind
+    return NUMBERS.get(words, NO_USUAL_VALUE)
+
+
+def _alternatives(hint: ast.expr | None) -> list[ast.expr]:
+    """Returns the types that an argument may have, without None.
+
+    >>> hint = ast.parse("Optional[Union[int, 'list[int]']] | Tensor", mode="eval").body
+    >>> [ast.unparse(one) for one in _alternatives(hint)]
+    ['int', 'list[int]', 'Tensor']
+    """
+    if isinstance(hint, ast.BinOp):
+        return _alternatives(hint.left) + _alternatives(hint.right)
+    if isinstance(hint, ast.Constant) and isinstance(hint.value, str):
+        try:
+            return _alternatives(ast.parse(hint.value, mode="eval").body)
+        except SyntaxError:
+            return []
+    if hint is None or (isinstance(hint, ast.Constant) and hint.value is None):
+        return []
+    if isinstance(hint, ast.Subscript):
+        kind = ast.unparse(hint.value).rpartition(".")[2]
+        parts = hint.slice.elts if isinstance(hint.slice, ast.Tuple) else [hint.slice]
+        if kind in ("Optional", "Union"):
+            return [one for part in parts for one in _alternatives(part)]
+    return [hint]
 
 
 def as_hinted(first: SourceFunction, name: str, value: Any) -> Any:
     """Returns an assumed value, several sizes as a list where the type hint says so."""
-    node = _annotation(first, name)
-    listed = isinstance(node, ast.Subscript) and ast.unparse(node.value).lower().endswith("list")
+    nodes = _alternatives(_annotation(first, name))
+    kinds = [ast.unparse(one.value).lower() for one in nodes if isinstance(one, ast.Subscript)]
+    listed = bool(kinds) and kinds[0].endswith("list")
     return list(value) if listed and type(value) is tuple else value
 
 
@@ -105,13 +148,13 @@ def _is_class(hint: Any) -> bool:
 
 def _hint(machine: Interpreter, first: SourceFunction, name: str, scope: Scope) -> Any:
     """Returns the value of the type hint of an argument; None if it has none that is known."""
-    node = _annotation(first, name)
-    if not isinstance(node, ast.Name | ast.Attribute):
-        return None
-    try:
-        return machine.value(node, first.scope)
-    except (SourceException, TextError):
-        return None
+    for node in _alternatives(_annotation(first, name)):
+        if isinstance(node, ast.Name | ast.Attribute):
+            try:
+                return machine.value(node, first.scope)
+            except (SourceException, TextError):
+                continue
+    return None
 
 
 # --- Modules in a list that a class takes, and a source does not give: some boxes
@@ -209,7 +252,6 @@ def _are_modules(names: tuple[str, ...], body: list[ast.AST]) -> bool:
 # --- Values of arguments of which only the code and the type hints tell
 
 WIDTH = 16  # of a first stage
-ROUND_WIDTH = 8  # a number that most others divide
 SEQUENCE_HINT = re.compile(
     r"(typing\.)?(Sequence|Iterable|[Ll]ist|[Tt]uple)\[(int|float)(, \.\.\.)?\]$"
 )
@@ -254,11 +296,119 @@ def of_arithmetic(first: SourceFunction, name: str) -> Any:
     return NO_USUAL_VALUE
 
 
+def attributes_read(first: SourceFunction, name: str) -> list[str]:
+    """Returns the attributes that an ``__init__`` reads of an argument."""
+    return [
+        one.attr
+        for one in ast.walk(first.node)
+        if isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name)
+        if one.value.id == name
+    ]
+
+
+def of_question(first: SourceFunction, name: str) -> Any:
+    """Returns false for an argument of which a class asks only whether it is true."""
+    asked = {name} | _attributes_with(first, name)
+    for node in _methods(first):
+        for one in ast.walk(node):
+            tests = [one.test] if isinstance(one, ast.If | ast.IfExp) else []
+            tests += [one.operand] if isinstance(one, ast.UnaryOp) else []
+            tests += one.values if isinstance(one, ast.BoolOp) else []
+            if any(ast.unparse(test) in asked for test in tests):
+                return False
+    return NO_USUAL_VALUE
+
+
+# --- Values of arguments of which a docstring tells, or another function that has them too
+
+DEFAULT_WORDS = re.compile(r"[Dd]efaults?(?: is| to| value)?:?\s*[`'\"]*([\w.+-]+)")
+TYPE_WORDS = re.compile(r"\b(int|integer|float|bool|boolean)\b", re.I)
+OF_TYPES = {"int": 4, "integer": 4, "float": 0.1, "bool": False, "boolean": False}
+
+
+def of_docstring(text: str, first: SourceFunction, name: str) -> Any:
+    """Returns the value of an argument that a docstring tells, or one of its type; else UNKNOWN.
+
+    Args:
+        text: The source.
+        first: The ``__init__`` that has the argument.
+        name: The argument.
+    """
+    told = _paragraph(_docstrings(text).get(first.owner.name if first.owner else "", ""), name)
+    if (default := DEFAULT_WORDS.search(told)) is not None:
+        try:
+            value = ast.literal_eval(default[1].rstrip("."))
+        except (ValueError, SyntaxError):
+            value = None
+        if type(value) in (int, float, bool):
+            return value
+    kind = TYPE_WORDS.search(told.partition("\n")[0])
+    return OF_TYPES[kind[1].lower()] if kind else NO_USUAL_VALUE
+
+
+@lru_cache(maxsize=1)
+def _docstrings(text: str) -> dict[str, str]:
+    """Returns what the docstrings of each class and its ``__init__`` say, by its name."""
+    found = {}
+    for node in ast.walk(syntax_tree(text)):
+        if isinstance(node, ast.ClassDef):
+            steps = [
+                x for x in node.body if isinstance(x, ast.FunctionDef) and x.name == "__init__"
+            ]
+            words = (ast.get_docstring(one) for one in (node, *steps))
+            found[node.name] = "\n".join(filter(None, words))
+    return found
+
+
+def _paragraph(text: str, name: str) -> str:
+    """Returns the lines of a docstring about an argument: its own, and those further in below.
+
+    >>> _paragraph("Args:\\n  a (int): one\\n     of two\\n  b: x", "a")
+    'a (int): one\\nof two'
+    """
+    begin = re.search(
+        rf"^([ \t]*)(?:[-*] +)?(:param (?:\w+ )?)?[`*]*{re.escape(name)}[`*]*\s*[:(].*", text, re.M
+    )
+    if begin is None:
+        return ""
+    found = [begin[0].strip()]
+    for line in text[begin.end() + 1 :].split("\n"):
+        if not line.strip() or len(line) - len(line.lstrip()) <= len(begin[1]):
+            break
+        found.append(line.strip())
+    return "\n".join(found)
+
+
+@lru_cache(maxsize=1)
+def defaults_elsewhere(text: str) -> dict[str, Any]:
+    """Returns the plain defaults of arguments in all functions of a source, by their names.
+
+    >>> defaults_elsewhere("def f(a, kind='x', n=3): pass\\ndef g(*, n=4, t=(1, 2)): pass")
+    {'kind': 'x', 'n': 3, 't': (1, 2)}
+    """
+    found: dict[str, Any] = {}
+    for node in ast.walk(syntax_tree(text)):
+        if not isinstance(node, ast.FunctionDef):
+            continue
+        given = node.args
+        plain = [*given.posonlyargs, *given.args]
+        pairs = [*zip(plain[len(plain) - len(given.defaults) :], given.defaults, strict=True)]
+        pairs += [x for x in zip(given.kwonlyargs, given.kw_defaults, strict=True) if x[1]]
+        for one, default in pairs:
+            try:
+                value = ast.literal_eval(default)
+            except (ValueError, SyntaxError, TypeError):
+                continue
+            if value is not None:
+                found.setdefault(one.arg, value)
+    return found
+
+
 def is_several(first: SourceFunction, name: str) -> bool:
     """Returns whether an ``__init__`` takes an argument for several things, and never for one."""
-    hint = _annotation(first, name)
-    if hint is not None and SEQUENCE_HINT.match(ast.unparse(hint)):
-        return True
+    hints = [ast.unparse(one) for one in _alternatives(_annotation(first, name))]
+    if any(map(SEQUENCE_HINT.match, hints)):
+        return not any(one in ("int", "float") for one in hints)
     used = False
     for one in ast.walk(first.node):
         given = [ast.unparse(x) for x in one.args] if isinstance(one, ast.Call) else []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import takewhile
 from typing import Any
 
@@ -13,10 +14,29 @@ from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves
 
 from ncd.read.python_source.interpreter import AssumedSettings, Interpreter, Record, UnknownValue
-from ncd.read.python_source.usual_sizes import NO_USUAL_VALUE, VALUES, usual_value
+from ncd.read.python_source.source_tree import syntax_tree
+from ncd.read.python_source.usual_sizes import NO_USUAL_VALUE, ROUND_WIDTH, VALUES, usual_value
 from ncd.words import list_words
 
 # --- Modules and functions of files that are not read: boxes, whose results are assumed
+
+
+@lru_cache(maxsize=1)
+def imported_from(text: str) -> dict[str, str]:
+    """Returns the files from which a source imports names, by these names, wherever it does.
+
+    >>> imported_from("try:\\n    from .a import b\\nexcept ImportError:\\n    import c.d")
+    {'b': 'a', 'c': 'c.d'}
+    """
+    found: dict[str, str] = {}
+    for node in ast.walk(syntax_tree(text)):
+        if isinstance(node, ast.Import):
+            found |= {one.asname or one.name.partition(".")[0]: one.name for one in node.names}
+        if isinstance(node, ast.ImportFrom):
+            file = node.module or "another file"
+            found |= {one.asname or one.name: file for one in node.names}
+    return found
+
 
 SPACE = "elsewhere"  # of torch's functions, in which the boxes stand
 ARRAYS = 20  # that a box takes
@@ -303,6 +323,9 @@ def no_number(machine: Interpreter, node: ast.AST | None) -> UnknownValue | None
 def assumed_setting(machine: Interpreter, value: AssumedSettings, name: str) -> Any:
     """Returns a setting that stands in another file, if a value is usual for its name."""
     if name not in value.own:
+        if usual_value(name) is NO_USUAL_VALUE and machine.box_missing_modules:
+            value.own[name] = ROUND_WIDTH
+            return ROUND_WIDTH
         if usual_value(name) is NO_USUAL_VALUE:
             raise machine.refuse(
                 f"{value.name}.{name} is not given", f"a class with {name} = … for {value.name}"

@@ -297,6 +297,12 @@ def _nothing(machine: Interpreter, *args: Any, **named: Any) -> None:
     return None
 
 
+UNREAD = """
+open input dir hash bytes bytearray delattr ord chr complex property staticmethod
+classmethod hex bin memoryview ascii
+"""  # what Python has besides, and tells nothing of a diagram
+
+
 def _to_number(kind: Callable[..., Any]) -> Callable[..., Any]:
     return numeric(lambda *args: kind(*args))
 
@@ -345,6 +351,7 @@ NAMES: dict[str, Any] = {
         super=_nothing,
         locals=_nothing,
     ),
+    **{name: UnknownValue(name, f"{name} is not read") for name in UNREAD.split()},
     "object": object,
     "__name__": "__main__",
     "__file__": "source.py",

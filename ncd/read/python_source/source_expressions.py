@@ -21,7 +21,7 @@ from ncd.read.python_source.interpreter import (
     UnknownValue,
 )
 from ncd.read.python_source.number_lists import number_list
-from ncd.read.python_source.other_files import no_number
+from ncd.read.python_source.other_files import imported_from, no_number
 from ncd.read.python_source.source_operators import (
     UNARY,
     binary_result,
@@ -54,6 +54,9 @@ def _name(machine: Interpreter, node: ast.Name, scope: Scope) -> Any:
             if node.id in names:
                 return names[node.id]
         return UnknownValue(node.id, f"it may come from {machine.star_import}, which is not read")
+    if (file := imported_from(machine.text).get(node.id)) is not None:
+        why = f"it is imported from {file}, which is not read"
+        return UnknownValue(node.id, why)  # where its library is there, or on another way
     known = [*scope.names, *scope.top.names, *machine.names]
     cure = nearest_name(node.id, known, "a name that is set above")
     raise machine.refuse(f"there is nothing called {short_repr(node.id)}", cure)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import gc
 from collections.abc import Callable, Iterator, Mapping
+from copy import copy
+from time import process_time
 from typing import Any
 
 from torch import Tensor, fx, nn
@@ -301,20 +303,33 @@ def _import_source(
     Of several classes it is the first one of which an input is known.
     """
     first: SourceException | TextError | None = None
+    partly: _Kept | None = None
     while True:
         try:
             model = model_of(machine, tree, scope)
         except (TextError, SourceException) as error:
+            if partly is not None:
+                return partly.restore(machine)
             raise first or error from None
-        if first is not None and not learns(model):
+        if (first or partly) is not None and not learns(model):
+            if partly is not None:
+                return partly.restore(machine)
+            assert first is not None
             raise first
         made()
         try:
             found = _import_model(machine, model, given)
-            if not (machine.example and found[0].failure):
+            if not found[0].failure:
                 return found
-            _leave_out_example(machine)
-        except (SourceException, TextError) as error:
+            if machine.example:
+                _leave_out_example(machine)
+                continue
+            if given or not machine.boxes or not _may_go_on(machine, scope, model):
+                return partly.restore(machine) if partly is not None else found
+            partly = partly or _Kept(machine, found)
+            error = machine.failure or TextError(found[0].failure, 1, 1)
+        except (SourceException, TextError) as raised:
+            error = raised
             if machine.example:
                 _leave_out_example(machine)
                 continue
@@ -325,11 +340,41 @@ def _import_source(
                 raise
             first = first or error.with_traceback(None)
             if type(model) in machine.classes_without_input or not isinstance(model, SourceModule):
+                if partly is not None:
+                    return partly.restore(machine)
                 raise first from None
-            machine.classes_without_input.add(type(model))
-            machine.instead.setdefault(type(model).__name__, fact_of(error))
-            machine.assumed_settings.clear()
-            machine.failure = None
+        machine.classes_without_input.add(type(model))
+        machine.instead.setdefault(type(model).__name__, fact_of(error))
+        machine.assumed_settings.clear()
+        machine.box_fits.clear()
+        machine.failure = None
+
+
+SECONDS = 3.5  # of computing after which no other class is tried
+
+
+def _may_go_on(machine: Interpreter, scope: Scope, model: nn.Module) -> bool:
+    """Returns whether another class is tried in the place of one that stops behind a box."""
+    chosen = machine.maker is not None and machine.maker[0] is model
+    fresh = type(model) not in machine.classes_without_input and isinstance(model, SourceModule)
+    failure = machine.failure or TextError("", 1, 1)
+    return chosen and fresh and process_time() < SECONDS and leans(machine, scope, failure)
+
+
+class _Kept:
+    """A module that is drawn up to a failure, and what the interpretation knew of it then."""
+
+    def __init__(self, machine: Interpreter, found: tuple[Imported, str]) -> None:
+        self.found = found
+        self.state = {
+            name: copy(value) if isinstance(value, dict | list | set) else value
+            for name, value in vars(machine).items()
+        }
+
+    def restore(self, machine: Interpreter) -> tuple[Imported, str]:
+        """Returns the module, after the interpretation knows again what it did."""
+        vars(machine).update(self.state)
+        return self.found
 
 
 def _leave_out_example(machine: Interpreter) -> None:

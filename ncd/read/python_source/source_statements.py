@@ -43,6 +43,13 @@ from ncd.read.python_source.source_operators import (
 # --- Reads definitions of functions and classes, with their decorators, and imports
 
 
+DECORATORS = {  # of methods, with what they make of one
+    **{name: name for name in ("property", "staticmethod", "classmethod")},
+    **dict.fromkeys(("cached_property", "functools.cached_property"), "property"),
+    **dict.fromkeys(("torch.jit.unused_property", "abc.abstractproperty"), "property"),
+}
+
+
 def definition(machine: Interpreter, node: ast.FunctionDef, scope: Scope) -> None:
     made: Any = function_value(machine, node, scope)
     scope.home(node.name).names[node.name] = _apply_decorators(machine, node, made, scope)
@@ -66,14 +73,13 @@ def class_definition(machine: Interpreter, node: ast.ClassDef, scope: Scope) -> 
 def _apply_decorators(machine: Interpreter, node: Any, made: Any, scope: Scope) -> Any:
     """Applies the decorators of a function or class; unknown ones have no effect."""
     for decorator in reversed(node.decorator_list):
-        if isinstance(decorator, ast.Name) and decorator.id in (
-            "property",
-            "staticmethod",
-            "classmethod",
-        ):
-            made = DecoratedFunction(decorator.id, made)
+        if (kind := DECORATORS.get(ast.unparse(decorator))) is not None:
+            made = DecoratedFunction(kind, made)
             continue
-        if isinstance(decorator, ast.Attribute) and decorator.attr in ("setter", "getter"):
+        if isinstance(decorator, ast.Attribute) and decorator.attr == "setter":
+            read = machine.value(decorator.value, scope)
+            if isinstance(read, DecoratedFunction):
+                made = DecoratedFunction(read.kind, read.function, made)
             continue
         with_this = machine.value(decorator, scope)
         if isinstance(with_this, UnknownValue):

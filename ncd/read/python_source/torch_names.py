@@ -223,6 +223,9 @@ absolute adjoint arccos arccosh arcsin arcsinh arctan arctan2 arctanh bernoulli 
 dist exp2 fix greater greater_equal index_add index_copy index_fill index_select isneginf isposinf
 less less_equal masked_scatter nonzero not_equal positive ravel scatter_reduce select_scatter svd
 slice_scatter split_with_sizes unsafe_chunk vsplit
+hann_window hamming_window blackman_window bartlett_window kaiser_window stft istft
+cholesky_solve i0 polygamma nansum nanmean aminmax logit row_stack gradient
+alias_copy unfold_copy msort dequantize heaviside ldexp nextafter softmax conv_tbc
 """
 FUNCTION_NAMES = """
 adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool2d

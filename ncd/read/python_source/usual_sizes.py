@@ -151,6 +151,7 @@ _LISTS: dict[str, Any] = {  # of names for sizes that come one after the other
     "image_width": 64,
 }
 NO_USUAL_VALUE = object()
+ROUND_WIDTH = 8  # a number that most others divide
 PLAIN_TYPES = (bool, int, float, str, type(None))
 VALUES: dict[str, Any] = {
     **{name: value for value, names in _NAMES for name in names.split()},

@@ -285,6 +285,30 @@ except TypeError:
 with torch.no_grad():
     found.append(4)
 """,
+    "properties": """
+from abc import ABCMeta
+class Sized(Base, metaclass=ABCMeta):
+    def __init__(self, n):
+        self.n = n
+    @property
+    def n(self):
+        return self.kept
+    @n.setter
+    def n(self, value):
+        self.kept = 2 * value
+    @functools.cached_property
+    def three(self):
+        return 3 * self.n
+class Wide(Sized):
+    pass
+one, two = Sized(2), Wide(5)
+two.n = 7
+try:
+    raise FileNotFoundError("none")
+except OSError as error:
+    last = str(error)
+found = [one.n, one.three, two.n, two.kept, last]
+""",
     "match": """
 def kind(x):
     if isinstance(x, str): return "text"

@@ -99,6 +99,57 @@ def test_a_model_is_made_with_the_sizes_that_are_usual_for_its_arguments(
         assert again.call.line == "", "nothing is assumed any more"
 
 
+ARGUMENTS = {
+    "Optional[Union[float, int]] = None": "",
+    "Literal['mean', 'sum']": "'mean'",
+    "list[int] | tuple[int, ...]": "[2, 2, 2]",
+    "'int | list[int]'": "4",
+    "Tuple[int, int, float]": "(4, 4, 0.1)",
+}
+KIND = """
+class Net(nn.Module):
+    \"\"\"A map.
+
+    Args:
+        told (int): the parts of it,
+            of which there are some. Default: 6.
+        other (float): a share.
+    \"\"\"
+    def __init__(self, {argument}):
+        super().__init__()
+        self.layer = nn.Linear(4, 3)
+        self.kept = {name}
+    def forward(self, x):
+        return self.layer(x){use}
+def rest(mode="full", *, level=5):
+    pass
+"""
+
+
+@pytest.mark.parametrize(("hint", "value"), ARGUMENTS.items(), ids=ARGUMENTS)
+def test_a_type_hint_tells_the_value_of_an_argument(hint: str, value: str) -> None:
+    found = read_source(KIND.format(argument=f"kept: {hint}", name="kept", use=""))
+    given = f"kept={value}" if value else ""
+    assert found.call.line == f"Net({given})(torch.randn(1, 4))"
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"), [("told", "6"), ("other", "0.1"), ("mode", "'full'"), ("level", "5")]
+)
+def test_docstrings_and_other_functions_tell_the_value_of_an_argument(
+    argument: str, value: str
+) -> None:
+    found = read_source(KIND.format(argument=argument, name=argument, use=""))
+    assert found.call.line == f"Net({argument}={value})(torch.randn(1, 4))"
+
+
+def test_an_argument_that_is_only_asked_for_is_false() -> None:
+    use = " if self.kept else x"
+    found = read_source(KIND.format(argument="twofold", name="twofold", use=use))
+    assert found.call.line == "Net(twofold=False)(torch.randn(1, 4))"
+    assert found.shapes == ((1, 4),), "the other branch"
+
+
 @pytest.mark.parametrize(
     ("source", "words"),
     [
@@ -111,11 +162,6 @@ def test_a_model_is_made_with_the_sizes_that_are_usual_for_its_arguments(
             SIZES.replace("nn.Linear(dim", "nn.Linear(dim / 2"),
             "line 5, column 22: the assumed Net(dim=64, num_classes=10) may not fit: "
             "TypeError: empty(): argument 'size'",
-        ),
-        (
-            SIZES.replace("dim,", "dim, kind,", 1),
-            "line 2, column 1: Net needs dim, kind, num_classes. "
-            "Try a last line model = Net(dim=64, kind=…, num_classes=10).",
         ),
     ],
 )

@@ -29,7 +29,7 @@ def told(first: str = "pass", second: str = "pass") -> str:
 
 IN_INIT = {
     "self.a = nn.Linaer(2, 3)": "column 18: Linaer of torch.nn is not understood here. Try Linear.",
-    "self.a = torch.load('a')": "column 18: load of torch is not understood here.",
+    "self.a = torch.lod('a')": "column 18: lod of torch is not understood here. Try log.",
     "self.a = torch.zerso(3)": "column 18: zerso of torch is not understood here. Try zeros.",
     "self.a = widht": "column 18: there is nothing called 'widht'. Try width.",
     "assert width > 9, f'{width} is low'": "column 9: AssertionError: 4 is low.",
@@ -39,8 +39,8 @@ IN_INIT = {
     "self.a = self.layer.__dict__": (
         "column 18: '__dict__' is not understood here. Try a plain attribute."
     ),
-    "self.a = open('a')": (
-        "column 18: there is nothing called 'open'. Try a name that is set above."
+    "self.a = eval('a')": (
+        "column 18: there is nothing called 'eval'. Try a name that is set above."
     ),
     "while True: pass": "column 15: it takes more than 400,000 steps. Try shorter loops.",
     "self.a = self.lair": "column 18: AttributeError: 'Net' object has no attribute 'lair'.",
@@ -91,7 +91,7 @@ def test_an_error_while_the_module_runs(line: str, words: str) -> None:
 
 
 def test_a_class_that_needs_arguments_says_which_line_to_add() -> None:
-    head = "class Net(nn.Module):\n  def __init__(self, a, b=2): pass\n"
+    head = "class Net(nn.Module):\n  def __init__(self, a, b=2): self.a = a.size + a.kind()\n"
     text = f"{head}  def forward(self, x): return x"
     with pytest.raises(TextError) as error:
         read_source(text)

@@ -465,3 +465,15 @@ def test_a_star_import_hands_on_the_standard_library_and_its_own_base_begins_its
     source += "        self.both = nn.Sequential(parts)\n    def forward(self, x):\n"
     found = read_source(source + "        return self.both(x)\n2x4")
     assert (found.shapes, found.note) == (((2, 3),), "")
+
+
+def test_a_name_of_a_library_that_is_tried_is_a_box_and_what_torch_loads_is_not_known() -> None:
+    source = "try:\n    from other.parts import Gate\nexcept ImportError:\n    pass\n"
+    source += "class Net(nn.Module):\n    def __init__(self, path):\n        super().__init__()\n"
+    source += "        self.layer, self.gate = nn.Linear(4, 3), Gate(3)\n"
+    source += "        self.kept = torch.load(open(path))\n"
+    found = read_source(
+        f"{source}    def forward(self, x):\n        return self.gate(self.layer(x))"
+    )
+    assert found.shapes == ((1, 3),)
+    assert "Gate is of another file: a box" in found.note
