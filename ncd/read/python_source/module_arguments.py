@@ -392,11 +392,10 @@ def defaults_elsewhere(text: str) -> dict[str, Any]:
             continue
         given = node.args
         plain = [*given.posonlyargs, *given.args]
-        pairs = [*zip(plain[len(plain) - len(given.defaults) :], given.defaults, strict=True)]
-        pairs += [x for x in zip(given.kwonlyargs, given.kw_defaults, strict=True) if x[1]]
-        for one, default in pairs:
+        names = [*plain[len(plain) - len(given.defaults) :], *given.kwonlyargs]
+        for one, default in zip(names, (*given.defaults, *given.kw_defaults), strict=True):
             try:
-                value = ast.literal_eval(default)
+                value = ast.literal_eval(default or ast.Constant(None))
             except (ValueError, SyntaxError, TypeError):
                 continue
             if value is not None:

@@ -302,66 +302,20 @@ def _import_source(
 
     Of several classes it is the first one of which an input is known.
     """
-    first: SourceException | TextError | None = None
-    partly: _Kept | None = None
+    attempts = ClassAttempts(machine, tree, scope, given)
     while True:
         try:
             model = model_of(machine, tree, scope)
         except (TextError, SourceException) as error:
-            if partly is not None:
-                return partly.restore(machine)
-            raise first or error from None
-        if (first or partly) is not None and not learns(model):
-            if partly is not None:
-                return partly.restore(machine)
-            assert first is not None
-            raise first
+            return attempts.end(error)
+        if attempts.failure is not None and not learns(model):
+            return attempts.end(attempts.failure)
         made()
-        try:
-            found = _import_model(machine, model, given)
-            if not found[0].failure:
-                return found
-            if machine.example:
-                _leave_out_example(machine)
-                continue
-            if given or not machine.boxes or not _may_go_on(machine, scope, model):
-                return partly.restore(machine) if partly is not None else found
-            partly = partly or _Kept(machine, found)
-            error = machine.failure or TextError(found[0].failure, 1, 1)
-        except (SourceException, TextError) as raised:
-            error = raised
-            if machine.example:
-                _leave_out_example(machine)
-                continue
-            if isinstance(error, NoInput) and not isinstance(error, NoArray):
-                error.call = blank_call(machine, model, required_inputs(model), tree, scope)
-            chosen = machine.maker is not None and machine.maker[0] is model and not given
-            if not isinstance(error, NoInput) and not (chosen and leans(machine, scope, error)):
-                raise
-            first = first or error.with_traceback(None)
-            if type(model) in machine.classes_without_input or not isinstance(model, SourceModule):
-                if partly is not None:
-                    return partly.restore(machine)
-                raise first from None
-        machine.classes_without_input.add(type(model))
-        machine.instead.setdefault(type(model).__name__, fact_of(error))
-        machine.assumed_settings.clear()
-        machine.box_fits.clear()
-        machine.failure = None
+        if (found := attempts.result(model)) is not None:
+            return found
 
 
-SECONDS = 3.5  # of computing after which no other class is tried
-
-
-def _may_go_on(machine: Interpreter, scope: Scope, model: nn.Module) -> bool:
-    """Returns whether another class is tried in the place of one that stops behind a box."""
-    chosen = machine.maker is not None and machine.maker[0] is model
-    fresh = type(model) not in machine.classes_without_input and isinstance(model, SourceModule)
-    failure = machine.failure or TextError("", 1, 1)
-    return chosen and fresh and process_time() < SECONDS and leans(machine, scope, failure)
-
-
-class _Kept:
+class UnfinishedDrawing:
     """A module that is drawn up to a failure, and what the interpretation knew of it then."""
 
     def __init__(self, machine: Interpreter, found: tuple[Imported, str]) -> None:
@@ -375,6 +329,96 @@ class _Kept:
         """Returns the module, after the interpretation knows again what it did."""
         vars(machine).update(self.state)
         return self.found
+
+
+class ClassAttempts:
+    """The classes of a source that are read one after the other, until one is drawn whole.
+
+    Args:
+        machine: The interpretation.
+        tree: The source.
+        scope: The names of the source.
+        given: The inputs that it gives.
+    """
+
+    def __init__(
+        self, machine: Interpreter, tree: ast.Module, scope: Scope, given: tuple[Tensor, ...]
+    ) -> None:
+        self.machine, self.tree, self.scope, self.given = machine, tree, scope, given
+        self.failure: SourceException | TextError | None = None  # of the first class
+        self.unfinished: UnfinishedDrawing | None = None
+        self.begin = process_time()
+
+    def end(self, error: SourceException | TextError) -> tuple[Imported, str]:
+        """Returns what is drawn up to a failure; raises the first error without it."""
+        if self.unfinished is not None:
+            return self.unfinished.restore(self.machine)
+        raise self.failure or error from None
+
+    def result(self, model: nn.Module) -> tuple[Imported, str] | None:
+        """Returns a module as a term, or None if another class is read in its place."""
+        machine = self.machine
+        try:
+            found = _import_model(machine, model, self.given)
+        except (SourceException, TextError) as error:
+            return self._after_error(model, error)
+        if not found[0].failure:
+            return found
+        if machine.example:
+            _leave_out_example(machine)
+            return None
+        if self.given or not machine.boxes or not self._may_go_on(model):
+            return self.unfinished.restore(machine) if self.unfinished is not None else found
+        self.unfinished = self.unfinished or UnfinishedDrawing(machine, found)
+        return self._leave_out_class(model, machine.failure or TextError(found[0].failure, 1, 1))
+
+    def _after_error(
+        self, model: nn.Module, error: SourceException | TextError
+    ) -> tuple[Imported, str] | None:
+        """Decides whether another class is read after an error; raises it if none is."""
+        machine = self.machine
+        if machine.example:
+            _leave_out_example(machine)
+            return None
+        if isinstance(error, NoInput) and not isinstance(error, NoArray):
+            names = required_inputs(model)
+            error.call = blank_call(machine, model, names, self.tree, self.scope)
+        chosen = machine.maker is not None and machine.maker[0] is model and not self.given
+        if not isinstance(error, NoInput) and not (chosen and leans(machine, self.scope, error)):
+            raise error
+        return self._leave_out_class(model, error.with_traceback(None))
+
+    def _leave_out_class(
+        self, model: nn.Module, error: SourceException | TextError
+    ) -> tuple[Imported, str] | None:
+        """Forgets a class that is not drawn whole, with all that was assumed for it."""
+        machine = self.machine
+        self.failure = self.failure or error
+        if type(model) in machine.classes_without_input or not isinstance(model, SourceModule):
+            return self.end(error)
+        machine.classes_without_input.add(type(model))
+        machine.instead.setdefault(type(model).__name__, fact_of(error))
+        machine.assumed_settings.clear()
+        machine.box_fits.clear()
+        machine.failure = None
+        return None
+
+    def _may_go_on(self, model: nn.Module) -> bool:
+        """Returns whether another class is tried in the place of one that stops behind a box."""
+        machine = self.machine
+        chosen = machine.maker is not None and machine.maker[0] is model
+        fresh = type(model) not in machine.classes_without_input
+        failure = machine.failure or TextError("", 1, 1)
+        return (
+            chosen
+            and fresh
+            and isinstance(model, SourceModule)
+            and process_time() - self.begin < SECONDS
+            and leans(machine, self.scope, failure)
+        )
+
+
+SECONDS = 2.0  # of computing after which no other class is tried
 
 
 def _leave_out_example(machine: Interpreter) -> None:
