@@ -5,7 +5,9 @@ how long a move took (to the diagram's message, and to the end of the run), how 
 time it used, and how much memory the server holds. ``--whole`` asks for whole runs, not fragments.
 ``--processes 2`` puts as many behind a proxy, and ``--kill 150`` ends one of them after so many
 seconds: its visitors come again with their link, as a browser does, and say what was lost.
-``--training 20`` lets so many others train a system each, and wait for it on its page.
+``--drag 8`` drags a size of the diagram over so many values instead, each of which is a move; then
+*rest* is the run at the end. ``--training 20`` lets so many others train a system each, and wait
+for it on its page.
 """
 
 from __future__ import annotations
@@ -53,9 +55,10 @@ def told(found: Found, used: float, held: float) -> str:
     times = (percentile(x, p) for x in (found.diagram, found.end) for p in (0.5, 0.95))
     half, most, last, latest = times
     moves = len(found.end)
+    rest = f"rest p95 {percentile(found.rest, 0.95):4.0f} ms  " if found.rest else ""
     return (
         f"{moves:5} moves  diagram p50 {half:4.0f} p95 {most:4.0f} ms  "
-        f"end p50 {last:4.0f} p95 {latest:4.0f} ms  "
+        f"end p50 {last:4.0f} p95 {latest:4.0f} ms  {rest}"
         f"{1e3 * used / max(moves, 1):4.0f} ms of processor each  {held:5.0f} MB  "
         f"{len(found.failed)} failed {' '.join(found.failed[:1])}"
         + (f" {len(found.back)} back in {max(found.back):.1f} s at most" if found.back else "")
@@ -89,9 +92,9 @@ async def crowd(server: Server, options: argparse.Namespace) -> None:
     began, every = time.monotonic(), options.every
     found, settled = Found(), Found()
     visitors = [
-        Visitor(address, options.page, options.whole, random.Random(i), found).visit(
-            i * every / options.visitors, every, began + options.seconds
-        )
+        Visitor(
+            address, options.page, options.whole, random.Random(i), found, drag=options.drag
+        ).visit(i * every / options.visitors, every, began + options.seconds)
         for i in range(options.visitors)
     ]
     beside = Found()  # who trains has no part in the times
@@ -112,12 +115,13 @@ async def crowd(server: Server, options: argparse.Namespace) -> None:
         if passed > 60 + options.report / 2:
             settled.diagram += found.diagram
             settled.end += found.end
+            settled.rest += found.rest
             settled_used += used
         found.failed += beside.failed
         beside.failed.clear()
         settled.failed += found.failed
         settled.back += found.back
-        for values in (found.diagram, found.end, found.failed, found.back):
+        for values in (found.diagram, found.end, found.rest, found.failed, found.back):
             values.clear()
     print(f"settled {told(settled, settled_used, meter.held())}")
 
@@ -144,6 +148,7 @@ def main() -> None:
     parser.add_argument("--every", type=float, default=5, help="seconds between two moves of one")
     parser.add_argument("--seconds", type=float, default=180)
     parser.add_argument("--report", type=float, default=REPORT, help="seconds between two lines")
+    parser.add_argument("--drag", type=int, default=0, help="values that a size is dragged over")
     parser.add_argument("--whole", action="store_true", help="ask for whole runs of the page")
     parser.add_argument("--processes", type=int, default=1, help="behind a proxy, if several")
     parser.add_argument("--training", type=int, default=0, help="others who train meanwhile")

@@ -1,9 +1,12 @@
 """Processor time of a move on every page: ``python -m tools.load.move_cost [PAGE …]``.
 
 One visitor after the other opens each page of the catalogue on one server, and moves a slider to a
-random value so many times. The processor's time, of all of the server's processes and threads, says
-what a move costs whatever else the machine does. The table tells it for each page, beside what the
-diagram's message and the whole move took, and how large the messages were.
+random value so many times. With ``--drag 8`` a size of the diagram is dragged over so many values
+instead, for which the browser asks one after the other, and the session is told the last: *mean*
+and *median* are of one such value without the run at rest, *rest* is that run. The processor's
+time, of all of the server's processes and threads, says what a move costs whatever else the machine
+does. The table tells it for each page, beside what the diagram's message and the whole move took,
+and how large the messages were.
 """
 
 from __future__ import annotations
@@ -35,6 +38,7 @@ class Cost(NamedTuple):
     diagram: float
     end: float
     sent: float
+    rest: float = 0.0
 
 
 def used(server: Server) -> float:
@@ -50,41 +54,54 @@ async def rest(server: Server) -> None:
         await asyncio.sleep(REST)
 
 
-async def measured(server: Server, page: str, moves: int, every: float) -> Cost:
-    """Opens a page and moves its sliders."""
+async def measured(server: Server, page: str, moves: int, every: float, drag: int) -> Cost:
+    """Opens a page and moves its sliders, or drags the sizes of its diagram."""
     address = f"{server.address.replace('http', 'ws', 1)}/_stcore/stream"
-    visitor = Visitor(address, page, False, random.Random(page), Found())
-    costs, times, before = list[float](), list[tuple[float, float]](), 0
+    found = Found()
+    visitor = Visitor(address, page, False, random.Random(page), found, drag=drag)
+    costs, rests, before = list[float](), list[float](), 0
     async with visitor.connected() as socket:
         await visitor.run(socket, visitor.asking())
         await rest(server)
         before = visitor.received
         for _ in range(moves):
             start = used(server)
-            times.append(await visitor.run(socket, visitor.moved()))
-            await asyncio.sleep(every)
-            costs.append(used(server) - start)
-    diagrams, ends = zip(*times, strict=True)
+            if drag:
+                name = await visitor.drag_size()
+                await asyncio.sleep(every)
+                costs.append((used(server) - start) / drag)
+                start = used(server)
+                await visitor.run(socket, visitor.rested(name))
+                await asyncio.sleep(every)
+                rests.append(used(server) - start)
+            else:
+                diagram, end = await visitor.run(socket, visitor.moved())
+                found.diagram.append(diagram)
+                found.end.append(end)
+                await asyncio.sleep(every)
+                costs.append(used(server) - start)
     sent = (visitor.received - before) / moves / 1e3
-    return Cost(page, mean(costs), median(costs), max(costs), median(diagrams), median(ends), sent)
+    times = median(found.diagram), median(found.end)
+    return Cost(page, mean(costs), median(costs), max(costs), *times, sent, mean(rests or [0]))
 
 
 def told(costs: list[Cost]) -> Iterator[str]:
     """Returns the lines of the table, the dearest page first."""
-    yield f"{'page':32} {'mean':>6} {'median':>6} {'most':>6} {'diagram':>8} {'end':>6} {'kB':>6}"
+    names = "".join(f" {name:>6}" for name in ("mean", "median", "most"))
+    yield f"{'page':32}{names} {'diagram':>8} {'end':>6} {'kB':>6} {'rest':>6}"
     for cost in sorted(costs, key=lambda cost: -cost.processor):
         yield (
-            f"{cost.page:32} {cost.processor:6.0f} {cost.median:6.0f} {cost.most:6.0f} "
-            f"{cost.diagram:8.0f} {cost.end:6.0f} {cost.sent:6.0f}"
+            f"{cost.page:32} {cost.processor:6.1f} {cost.median:6.1f} {cost.most:6.1f} "
+            f"{cost.diagram:8.0f} {cost.end:6.0f} {cost.sent:6.0f} {cost.rest:6.0f}"
         )
 
 
-async def main(pages: list[str], moves: int, every: float) -> None:
+async def main(pages: list[str], moves: int, every: float, drag: int) -> None:
     """Measures pages, and prints the table."""
     costs = []
     with started(OMP_NUM_THREADS="1") as server:
         for page in pages:
-            costs.append(await measured(server, page, moves, every))
+            costs.append(await measured(server, page, moves, every, drag))
             print(*[*told(costs[-1:])][1:], flush=True)
     print(*told(costs), sep="\n")
 
@@ -94,5 +111,6 @@ if __name__ == "__main__":
     parser.add_argument("pages", nargs="*", default=list(catalogue))
     parser.add_argument("--moves", type=int, default=12)
     parser.add_argument("--every", type=float, default=0.3, help="seconds of rest after a move")
+    parser.add_argument("--drag", type=int, default=0, help="values that a size is dragged over")
     options = parser.parse_args()
-    asyncio.run(main(options.pages, options.moves, options.every))
+    asyncio.run(main(options.pages, options.moves, options.every, options.drag))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import random
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import websockets
 from streamlit.proto.BackMsg_pb2 import BackMsg
@@ -21,6 +22,11 @@ EARLY = ForwardMsg.FINISHED_EARLY_FOR_RERUN
 STEPS = "300"  # that somebody trains for
 PLAIN = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 REACH = 60  # steps of a slider, from its least value, among which a move chooses
+EVENTS = (
+    "$$STREAMLIT_INTERNAL_KEY_{}__events"  # the widget through which a component says something
+)
+PACE = 0.05  # seconds between two sizes of a drag
+RESTS = 0.3  # seconds after the last of them until the browser tells the session
 
 
 @dataclass
@@ -29,6 +35,7 @@ class Found:
 
     diagram: list[float] = field(default_factory=list)
     end: list[float] = field(default_factory=list)
+    rest: list[float] = field(default_factory=list)  # of the run that follows a drag
     failed: list[str] = field(default_factory=list)
     back: list[float] = field(default_factory=list)  # seconds until the page was there again
 
@@ -48,6 +55,12 @@ class Visitor:
     cookies: dict[str, str] = field(default_factory=dict)  # of a proxy
     kept: set[str] = field(default_factory=set)  # hashes of messages that are not sent again
     received: int = 0  # bytes
+    drag: int = (
+        0  # sizes that a size is dragged over each time, as in the diagram; 0: a slider moves
+    )
+    session: str = ""
+    asked: str = ""  # the query of the drawing that is shown
+    diagram: tuple[str, str] = ("", "")  # what sends the sizes of the diagram, and its fragment
 
     async def visit(self, start: float, every: float, end: float) -> None:
         """Opens the page after ``start`` seconds, and moves a slider until the time is ``end``."""
@@ -70,9 +83,69 @@ class Visitor:
             self.check()
             while time.monotonic() < end:
                 await asyncio.sleep(every * self.random.uniform(0.5, 1.5))
-                diagram, last = await self.run(socket, self.moved())
-                self.found.diagram.append(diagram)
-                self.found.end.append(last)
+                if self.drag:
+                    name = await self.drag_size()
+                    await asyncio.sleep(RESTS - PACE)
+                    self.found.rest.append((await self.run(socket, self.rested(name)))[1])
+                else:
+                    diagram, last = await self.run(socket, self.moved())
+                    self.found.diagram.append(diagram)
+                    self.found.end.append(last)
+
+    async def drag_size(self) -> str:
+        """Drags a size of the diagram over some values; returns its name."""
+        name, (slider, _) = self.random.choice(list(self.sliders.items()))
+        steps = min(REACH, int((slider.max - slider.min) / slider.step))
+        begin, way = self.random.randint(0, steps), self.random.choice((-1, 1))
+        site = urlsplit(self.address)
+        reader, writer = await asyncio.open_connection(site.hostname, site.port)
+        for n in range(self.drag):
+            self.values[name] = slider.min + slider.step * ((begin + way * n) % (steps + 1))
+            diagram, last = await self.answer(reader, writer, {name: f"{self.values[name]:.0f}"})
+            self.found.diagram.append(diagram)
+            self.found.end.append(last)
+            await asyncio.sleep(PACE)
+        writer.close()
+        return name
+
+    async def answer(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, sizes: dict[str, str]
+    ) -> tuple[float, float]:
+        """Asks for a move; milliseconds until the line of the drawing and until the last one."""
+        start = time.perf_counter()
+        query = urlencode({**dict(parse_qsl(self.asked)), **sizes})
+        site = urlsplit(self.address)
+        lines = [
+            f"GET /_ncd{self.page and f'/{self.page}'}?{query} HTTP/1.1",
+            f"Host: {site.netloc}",
+        ]
+        lines += [f"X-NCD-Session: {self.session}"]
+        lines += [f"{name}: {value}" for name, value in self.cookies.items()]
+        writer.write("\r\n".join([*lines, "", ""]).encode())
+        async with asyncio.timeout(PATIENCE):
+            head = (await reader.readuntil(b"\r\n\r\n")).lower()
+            if b" 200 " not in head[:15] or b"chunked" not in head:
+                raise RuntimeError(f"no move: {head[:80]!r}")
+            drawing = await chunk(reader)
+            diagram = (time.perf_counter() - start) * 1e3
+            sent = [drawing]
+            while sent[-1]:
+                sent.append(await chunk(reader))
+        self.received += sum(map(len, sent))
+        if b"<svg" not in drawing and b"<b>" not in drawing:
+            raise RuntimeError(f"no drawing: {drawing[:80]!r}")
+        return diagram, (time.perf_counter() - start) * 1e3
+
+    def rested(self, name: str) -> BackMsg:
+        """A run that the diagram asks for, to tell the session a size that rests."""
+        component, fragment = self.diagram
+        asked = self.asking()
+        widget = asked.rerun_script.widget_states.widgets.add()
+        widget.id = EVENTS.format(component)
+        value = {name: int(self.values[name])}
+        widget.json_trigger_value = json.dumps([{"event": "sizes", "value": value}])
+        asked.rerun_script.fragment_id = fragment
+        return asked
 
     @asynccontextmanager
     async def connected(self) -> AsyncIterator[websockets.ClientConnection]:
@@ -122,6 +195,14 @@ class Visitor:
             self.kept.add(message.ref_hash or message.hash)
         element = message.delta.new_element  # empty, of another message
         kind = element.WhichOneof("type")
+        if message.WhichOneof("type") == "new_session":
+            self.session = message.new_session.initialize.session_id or self.session
+        if kind == "bidi_component":
+            component = element.bidi_component
+            if component.component_name == "ncd_diagram":
+                self.diagram = component.id, message.delta.fragment_id
+            elif component.component_name == "ncd_told" and '"ask"' in component.json:
+                self.asked = json.loads(component.json)["ask"]
         if kind == "exception":
             raise RuntimeError(element.exception.message)
         if kind == "slider":
@@ -148,6 +229,12 @@ class Visitor:
         if not self.whole:
             asked.rerun_script.fragment_id = fragment
         return asked
+
+
+async def chunk(reader: asyncio.StreamReader) -> bytes:
+    """Returns the next chunk of an answer, empty at its end."""
+    size = int(await reader.readuntil(b"\r\n"), 16)
+    return (await reader.readexactly(size + 2))[:-2]
 
 
 def held(slider: Slider) -> float:

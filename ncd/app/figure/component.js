@@ -4,6 +4,7 @@ import { readable, readDrawing, scale, sign, widen } from "../../site/static/fig
 import { connect, letGo, light, paint, shine, target } from "../../site/static/figure/highlight.js";
 import { replaceHtml } from "../../site/static/figure/html.js";
 import { leaving, moveParts } from "./motion.js";
+import { askNewest } from "./newest_answer.js";
 
 const PAIRED = 840; // pixels of a column in which the code has room beside the drawing
 const PATIENCE = 10000; // milliseconds for a run to come; after that whatever comes is shown
@@ -104,13 +105,13 @@ function due(host, data) {
   return !host.want;
 }
 
-// While a slider moves, requests its diagram from the live endpoint; the page's run follows.
+// While a slider moves, asks for what follows; the page's run comes when it is let go.
 function moved(host, thumb) {
   const slider = thumb.closest("[class*=st-key-]");
   if (thumb.type === "range" && slider?.matches(":focus-within, :active")) want(host, knob(thumb), thumb.value);
 }
 
-async function want(host, name, value) {
+function want(host, name, value) {
   const params = new URLSearchParams(host.want ?? host.data?.ask);
   if (!params.has(name) || params.get(name) === value) return;
   host.past = (host.past ?? new Set()).add(`${params}`);
@@ -120,19 +121,31 @@ async function want(host, name, value) {
   host.until = performance.now() + PATIENCE;
   adapt(host);
   learn(host);
-  if (host.asking) return; // what is wanted by then comes next
-  host.asking = true;
-  for (let asked; host.want && asked !== host.want; ) {
-    asked = host.want;
-    const { page } = host;
-    const answer = await fetch(`./_ncd/${page}?${asked}`).catch(() => null);
-    const ahead = answer?.status === 200 && (await answer.json());
-    if (!ahead || !host.want || host.page !== page) continue; // for another page by now
-    fill(host, "cost", ahead.cost);
-    renew(host, (host.data = { ...host.data, ...ahead, ask: asked }));
-    if (asked === host.want && asked === host.heard?.ask) host.want = host.past = null; // back again
-  }
-  host.asking = false;
+  askNewest((host.asker ??= {}), {
+    wanted: () => host.want && `./_ncd/${host.page}?${host.want}`,
+    headers: () => ({ "X-NCD-Session": document.ncdSeen?.sessions.at(-1) ?? "" }),
+    show: (part, address) => showMove(host, part, address),
+    fail: () => tellParts(null),
+  });
+}
+
+// Shows what has come for a move: the drawing with the words around it, or the open panel.
+function showMove(host, { parts, cost, ...ahead }, address) {
+  const [page, asked] = address.replace("./_ncd/", "").split("?");
+  if (host.page !== page) return; // for another page by now
+  if (parts) return tellParts(parts);
+  if (!host.want) return; // a run has shown it
+  fill(host, "cost", cost);
+  if (!ahead.svg) return;
+  if ("noted" in ahead) fill(host, "noted", ahead.noted);
+  renew(host, (host.data = { ...host.data, ...ahead, ask: asked }));
+  if (asked === host.want && asked === host.heard?.ask) host.want = host.past = null; // back again
+}
+
+// Passes what panels show on to them; none lets each show what its run has sent.
+function tellParts(parts) {
+  document.ncdMoved = parts;
+  document.dispatchEvent(new Event("ncd-moved"));
 }
 
 // Asks for a drawing that fits, where the column has another width than the drawing was made for.
@@ -188,11 +201,15 @@ function prepare(host) {
   box.addEventListener("pointerleave", () => tell(host, null));
   box.addEventListener("focusin", (event) => beside(host, event.target));
   box.addEventListener("focusout", () => tell(host, null));
-  const release = (event) => escape(host, event);
+  const release = (event) => {
+    escape(host, event);
+    endMove(host, event);
+  };
   const drawn = () => show(host);
   const timed = () => line(host);
   const heard = {
     keydown: release,
+    pointerdown: (event) => endMove(host, event),
     input: (event) => moved(host, event.target), // of a key; a drag is seen in the slider itself
     "ncd-drawn": drawn,
     "ncd-panel": () => replaced(host),
@@ -208,6 +225,7 @@ function prepare(host) {
   const parted = reconnect(host);
   host.leave = () => {
     clearTimeout(host.click);
+    clearTimeout(host.resting);
     parted();
     sliders.disconnect();
     host.column.disconnect();

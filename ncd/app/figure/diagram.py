@@ -32,6 +32,7 @@ from ncd.app.state import hide_sizes, knobs, selection
 from ncd.app.state.cache import cached_value
 from ncd.app.state.knobs import FORMATS
 from ncd.app.state.link_text import compress_text
+from ncd.app.state.session import session
 from ncd.circuit.circuit import Circuit, Fence, array_names
 from ncd.circuit.elaborate import elaborate
 from ncd.drawing.backends.drawing import Drawing
@@ -267,6 +268,22 @@ def send_cost_line(scene: Scene, link: str, line: str, timed: bool = False) -> N
     _message(key="told-time" if timed else "told-line", data=data)
 
 
+def cost_line(scene: Scene, seconds: float | None) -> str:
+    """Returns parameters, FLOPs and, once measured, time in one line."""
+    if not scene.has_all_sizes or scene.hidden_sizes:
+        return ""
+    parts = [
+        markup.plural(scene.cost.parameters, "parameter"),
+        markup.flops(scene.cost.flops),
+    ]
+    if not scene.formats.is_float32:
+        weights = markup.amount(scene.cost.weight_bytes, "B")
+        parts.append(f"weights {weights} in {scene.formats.weights}")
+    if scene.can_run and seconds is not None:
+        parts.append(f"{markup.amount(seconds, 's')} on {markup.text(scene.device)}")
+    return f'<p class="muted">{" · ".join(parts)}</p>'
+
+
 def _send(scene: Scene, found: DiagramMessage, link: str) -> None:
     noted = scene.entry.callouts(scene.settings)
     _message(
@@ -323,7 +340,7 @@ def drawing_query(scene: Scene) -> str:
 
 def current_on_wires() -> str:
     """Returns what stands on the wires, one of ``ON_WIRES``, from the session."""
-    chosen = st.session_state.get(selection.LABELS)
+    chosen = session().get(selection.LABELS)
     return chosen if chosen in ON_WIRES else ON_WIRES[0]
 
 
@@ -339,7 +356,7 @@ def wire_options(chosen: str) -> dict[str, Any]:
 
 def callouts_on() -> bool:
     """Returns whether callouts are shown, from the session."""
-    return bool(st.session_state.get(selection.CALLOUTS) != "off")
+    return bool(session().get(selection.CALLOUTS) != "off")
 
 
 def _message_now(scene: Scene) -> DiagramMessage:

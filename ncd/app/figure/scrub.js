@@ -1,36 +1,52 @@
 // Sizes can be changed in place: a chip or a wire's label is dragged, moved by the arrow keys, or
-// typed over. The server has sent formulas for all numbers, so they follow within a frame; the page
-// runs once at a time, with the last value in the end.
+// typed over. The server has sent formulas for all numbers, so they follow within a frame; it is
+// asked for the drawing and the panel at each size. The page runs once the size rests.
 
 import { texts } from "../../site/static/figure/polynomials.js";
 import { dragSteps, legal, NEAR, spelt, stepped, swallowClick } from "../../site/static/figure/sizes.js";
 
 const SETTLES = 200; // milliseconds; a short run may have ended before it is seen to have begun
+const RESTS = 300; // milliseconds without a move after which the session follows
 
 // --- runs ----------------------------------------------------------------------------------------
 
 const app = () => document.querySelector("[data-test-script-state]");
 const busy = () => !["notRunning", "initial"].includes(app()?.dataset.testScriptState ?? "notRunning");
 
-// Runs one after another: asks for the newest value when the current run has ended.
+// Lets the session follow once the size rests.
 function push(host, name, value) {
   host.next = { ...host.next, [name]: value };
-  if (!host.out) flush(host);
+  settle(host, RESTS);
 }
 
+function settle(host, wait) {
+  clearTimeout(host.resting);
+  if (host.next) host.resting = setTimeout(() => flush(host), wait);
+}
+
+// Whoever does something else has ended the move: the session is to know the size by then.
+function endMove(host, { type, key }) {
+  if (host.next && (type === "pointerdown" || !(key in STEPS || /^(\d|Shift)$/.test(key)))) flush(host);
+}
+
+// Runs one after another: asks for the newest values when the current run has ended.
 async function flush(host) {
+  clearTimeout(host.resting);
+  if (host.out) return void (host.overdue = true);
+  const { next } = host;
+  host.next = null;
+  host.overdue = false;
+  const known = new URLSearchParams(host.heard?.ask);
+  if (Object.entries(next).every(([name, value]) => known.get(name) === `${value}`)) return; // back again
   host.out = true;
-  while (host.next) {
-    const next = host.next;
-    host.next = null;
-    host.send("sizes", next);
-    await ended(next);
-  }
+  host.send("sizes", next);
+  await ended(host.want);
   host.out = false;
+  if (host.overdue && host.next) flush(host);
 }
 
 // Resolves when the run just requested has started and ended.
-function ended(sizes) {
+function ended(asked) {
   return new Promise((resolve) => {
     let began = false;
     const done = () => {
@@ -44,9 +60,7 @@ function ended(sizes) {
       if (began && !busy()) done();
     };
     const drawn = () => {
-      const shown = new URLSearchParams(document.ncdTold["ncd-drawn"].ask);
-      if (Object.entries(sizes).every(([name, value]) => shown.get(name) === `${value}`))
-        setTimeout(() => look((began = true)), SETTLES);
+      if (document.ncdTold["ncd-drawn"].ask === asked) setTimeout(() => look((began = true)), SETTLES);
     };
     const observer = new MutationObserver(look);
     document.addEventListener("ncd-drawn", drawn);
@@ -74,10 +88,11 @@ function hint({ name, names }) {
   return names.length ? "The sentence sets it." : "";
 }
 
-function set(host, name, value) {
-  if (wanted(host).get(name) === `${value}`) return;
+// The session hears what was asked for, and says why it became another value.
+function set(host, name, value, asked = value) {
+  if (wanted(host).get(name) === `${value}` && asked === value) return;
   want(host, name, `${value}`);
-  push(host, name, value);
+  push(host, name, asked);
 }
 
 // Moves a knob by some steps, within its slider.
@@ -112,6 +127,7 @@ function drop(host, back = false) {
   host.drag = null;
   if (!own?.on) return;
   if (back) set(host, own.name, own.from);
+  settle(host, 0);
   host.box.classList.remove("scrubbing");
   swallowClick(host.box);
 }
@@ -166,7 +182,7 @@ function take(host, { axis, name, knob }, size) {
     sizes.set(name, value);
     return parseInt(texts(host.open, sizes)?.(said) ?? "");
   };
-  if (!said || gives(now(host, name)) === now(host, name)) return set(host, name, legal(knob, size));
+  if (!said || gives(now(host, name)) === now(host, name)) return set(host, name, legal(knob, size), size);
   let best = now(host, name);
   for (let value = knob.min; value <= knob.max; value += knob.step)
     if (Math.abs(gives(value) - size) < Math.abs(gives(best) - size)) best = value;

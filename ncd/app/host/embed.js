@@ -3,6 +3,7 @@
 
 import { readDrawing, sign, widen } from "../../site/static/figure/drawing.js";
 import { connect, light, shine } from "../../site/static/figure/highlight.js";
+import { askNewest } from "../figure/newest_answer.js";
 
 const { page } = document.body.dataset;
 const form = document.querySelector(".sizes");
@@ -11,7 +12,7 @@ const dark = matchMedia("(prefers-color-scheme: dark)");
 const asked = new URLSearchParams(document.body.dataset.ask);
 let folds = JSON.parse(document.body.dataset.folds);
 let drawn = `${asked}`;
-let busy = false;
+const asker = {};
 
 connect({ parentElement: document, setTriggerValue() {} });
 light.fold = (id) => folds[id] && want({ folded: folds[id] });
@@ -36,23 +37,27 @@ function themed() {
   if (!document.documentElement.style.colorScheme) want({ dark: +dark.matches });
 }
 
-async function want(change) {
+function want(change) {
   for (const [name, value] of Object.entries(change)) asked.set(name, value);
   asked.set("wide", [340, 620, 860, 1280].findLast((n) => n <= asked.get("wide")) ?? 340);
   link();
-  if (busy) return; // what is wanted by then comes next
-  busy = true;
-  while (drawn !== `${asked}`) {
-    drawn = `${asked}`;
-    const answer = await fetch(`../_ncd/${page}?${drawn}`).catch(() => null);
-    if (answer?.status === 200) show(await answer.json());
-    document.querySelector(".told").textContent =
-      answer?.status === 200 ? "" : answer ? "No diagram fits these sizes." : "The server is away.";
-  }
-  busy = false;
+  askNewest(asker, {
+    wanted: () => `${asked}` !== drawn && `../_ncd/${page}?${asked}`,
+    show,
+    fail(status, address) {
+      drawn = address.split("?")[1];
+      say(status ? "No diagram fits these sizes." : "The server is away.");
+    },
+  });
 }
 
-function show(found) {
+function say(text) {
+  document.querySelector(".told").textContent = text;
+}
+
+function show(found, address) {
+  drawn = address.split("?")[1];
+  say("");
   folds = found.folds;
   drawing.replaceChildren(readDrawing(found.svg));
   fit();

@@ -1,33 +1,32 @@
-"""Drawings and numbers while a size is dragged.
+"""What follows a size that moves, asked for by the browser without a run of the page.
 
-A system is built once more at sizes that record how they are used
-(:mod:`ncd.formulas.traced_sizes`), and the page's texts are made from it. In place of each
-number the texts hold a letter; each letter has a formula, and the formulas come with the conditions
-under which they hold. The browser evaluates them while a size is dragged, without a run of the
-page.
+For the page of a session the answer is all that depends on the size: a line with the drawing and
+the words around it, then a line with the open panel (:mod:`ncd.app.page.moves`). Who names no
+session of this process, such as a page in a frame, gets the drawing.
 
-Streamlit hears of a slider only when it is released, and the run of the page then updates
-everything. The drawing depends only on a few settings that the browser knows, so the browser
-requests it here without waiting; the run that follows draws the same. The formulas of the numbers
-on a page (:mod:`.size_formulas`) are served here as well.
+The numbers on a page follow within a frame, before any answer. A system is built once more at sizes
+that record how they are used (:mod:`ncd.formulas.traced_sizes`), and the page's texts are made from
+it. In place of each number the texts hold a letter; each letter has a formula, and the formulas
+come with the conditions under which they hold. The browser evaluates them while a size is dragged.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qsl
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from ncd.app.figure import diagram
 from ncd.app.figure.diagram import axis_chips_html
 from ncd.app.page import metrics
-from ncd.app.page.page import cost_line
+from ncd.app.page.moves import Move, shown_page
 from ncd.app.panels.walk.shapes_and_cost import cost_html, shapes_html
 from ncd.app.runtime import scheduler
 from ncd.app.scene.edited_system import entry_of
@@ -70,7 +69,7 @@ def page_formulas(scene: Scene, panel: str) -> Formulas | None:
         "chips": changed_texts(axis_chips_html(scene.circuit), axis_chips_html(circuit)),
     }
     with trace.without_facts():
-        said["cost"] = cost_line(own, None).replace(FILL, "")
+        said["cost"] = diagram.cost_line(own, None).replace(FILL, "")
         said["grips"] = {name: sorted(knobs) for name, knobs in _grips(circuit)}
     before = list(trace.holds)
     said["panel"] = _panel(scene, own, panel) if panel in PANELS else []
@@ -133,17 +132,45 @@ def _knob(knob: Knob) -> dict[str, Any]:
 PATH = "_ncd"  # the first part of the address, before the name of the page
 LONGEST = 2000 + link_text.LINK  # letters of a query
 SCRUB = "scrub"  # in a query: requests the formulas of the numbers, and names a panel
+SESSION_HEADER = "X-NCD-Session"  # no part of the address, which others may log
+LINES = "application/x-ndjson"
 
 
 async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answers with the requested drawing as JSON, or with 204 if there is none."""
+    """Answers with what follows a move as lines of JSON, or with 204 if nothing does."""
     request = Request(scope)
     page, query = request.url.path.rpartition("/")[-1], request.url.query
-    make = formulas_json if SCRUB in request.query_params else drawing_json
-    with metrics.DRAWINGS.time():
-        found = await run_in_threadpool(make, page, query)
-    response = Response(status_code=204) if found is None else JSONResponse(found)
+    if SCRUB in request.query_params:
+        found = await run_in_threadpool(formulas_json, page, query)
+        response = Response(status_code=204) if found is None else JSONResponse(found)
+    else:
+        response = await _move_response(page, query, request.headers.get(SESSION_HEADER, ""))
     await response(scope, receive, send)
+
+
+async def _move_response(page: str, query: str, session: str) -> Response:
+    """Returns the drawing, and the panel in a second line if a session shows the page.
+
+    The second line is not made if the browser has hung up meanwhile, as it does for a newer move.
+    """
+    asked, shown = _parameters(query), shown_page(session, page)
+    if shown is None or not asked:
+        with metrics.DRAWINGS.time():
+            found = await run_in_threadpool(drawing_json, page, query)
+        return Response(status_code=204) if found is None else JSONResponse(found)
+    move = Move(shown, asked)
+
+    async def lines() -> AsyncIterator[str]:
+        with metrics.DRAWINGS.time():
+            drawing = await run_in_threadpool(_line, move.drawing)
+        yield drawing
+        yield await run_in_threadpool(_line, lambda: {"parts": move.parts()})
+
+    return StreamingResponse(lines(), media_type=LINES)
+
+
+def _line(make: Callable[[], object]) -> str:
+    return json.dumps(make(), ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
 def drawing_json(page: str, query: str) -> dict[str, object] | None:
@@ -161,11 +188,11 @@ def drawing_json(page: str, query: str) -> dict[str, object] | None:
     scene = replace(scene, is_preview=True)
     with scheduler.turn():
         found = diagram.changing_part(diagram.diagram_message(scene, None, folded))
-        return {**found, "cost": cost_line(scene, scene.known_seconds)}
+        return {**found, "cost": diagram.cost_line(scene, scene.known_seconds)}
 
 
 def formulas_json(page: str, query: str) -> dict[str, Any] | None:
-    """Returns formulas of a page's numbers in its knobs; see :mod:`.size_formulas`.
+    """Returns formulas of a page's numbers in its knobs; see :func:`page_formulas`.
 
     >>> formulas_json("multi-head-attention", "h=2&scrub=shapes")["grips"]["h"]
     ['h']

@@ -10,27 +10,24 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from ncd.app.figure import diagram
-from ncd.app.page import export_menu, large_run, metrics, sidebar
+from ncd.app.page import export_menu, large_run, metrics, moves, sidebar
+from ncd.app.page.page_scene import page_scene
 from ncd.app.panels.walk.compare import COMPARE
 from ncd.app.panels.walk.step import STEP
-from ncd.app.parts import heatmap, html_panel
-from ncd.app.parts import input_feed as inputs
+from ncd.app.parts import html_panel
 from ncd.app.runtime import scheduler, streamlit_internals
 from ncd.app.scene import refusal, url
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.refusal import Refusal
-from ncd.app.scene.scene import Scene, build_term, limit_refusal
-from ncd.app.scene.session_weights import join_linked_training, rerun_when_trained, weights_for
-from ncd.app.state import knobs, selection
-from ncd.app.state.knobs import formats
+from ncd.app.scene.scene import Scene
+from ncd.app.scene.session_weights import rerun_when_trained
+from ncd.app.state import selection
 from ncd.app.teach import quiz
 from ncd.app.teach.lesson_view import leave, show_presenter, show_question, with_question
 from ncd.app.teach.quiz import locked_panel
 from ncd.errors import LimitError
-from ncd.site import markup
 from ncd.systems.catalogue import CATALOGUE
 from ncd.systems.catalogue_entry import Entry
-from ncd.systems.inputs.run_inputs import InputSpec
 
 COMMON_PANELS = (STEP, COMPARE)  # the panels of every page, after its own
 HEAD_START = 0.03  # seconds for the diagram to be sent and shown before the rest is computed
@@ -154,6 +151,7 @@ def _change(
     tools: Callable[[Scene | Refusal], None] | None,
 ) -> None:
     scene, link, untimed = _scene(entry), "", False
+    moves.remember(entry, opened, dark=st.context.theme.type == "dark")
     bar = st.container(key="tools") if tools else None  # in its place before the diagram comes
     if isinstance(scene, Scene):
         link, untimed = _show_diagram(scene, panels)
@@ -189,40 +187,13 @@ def _show_diagram(scene: Scene, panels: Sequence[Panel]) -> tuple[str, bool]:
     show_question(scene)
     untimed = scene.can_run and not scene.hidden_sizes and scene.known_seconds is None
     if not untimed or scene.starts_on_demand:
-        diagram.send_cost_line(scene, link, cost_line(scene, scene.known_seconds))
+        diagram.send_cost_line(scene, link, diagram.cost_line(scene, scene.known_seconds))
     return link, untimed
 
 
 def _scene(entry: Entry) -> Scene | Refusal:
-    sketch, _ = build_term(entry, entry.settings({}))
-    feed = inputs.feed(entry, sketch) if sketch else InputSpec()
-    settings = knobs.current(entry) | feed.lengths
-    term, refused = build_term(entry, settings)
-    if term is None:
-        assert refused is not None
-        return refused
-    feed = feed.fitting(term)
-    if refused is None and limit_refusal(entry, settings, term, device=knobs.device()) is None:
-        join_linked_training(entry, settings, knobs.seed(), knobs.device())
-    heatmap.DARK.set(dark := st.context.theme.type == "dark")
-    scene = Scene(
-        entry,
-        settings,
-        knobs.seed(),
-        knobs.device(),
-        feed,
-        dark=dark,
-        selected_id="",
-        term=term,
-        show_callouts=diagram.callouts_on(),
-        column_width=selection.width(),
-        build_refusal=refused,
-        loaded_weights=weights_for(entry, settings, knobs.seed(), feed),
-        formats=formats(entry),
-        **diagram.wire_options(diagram.current_on_wires()),
-    )
-    chosen = scene.with_selection(selection.selected_id(scene.circuit))
-    return with_question(quiz.with_question(chosen))
+    scene = page_scene(entry, dark=st.context.theme.type == "dark")
+    return with_question(quiz.with_question(scene)) if isinstance(scene, Scene) else scene
 
 
 def _panel(scene: Scene | Refusal, opened: Panel, link: str, untimed: bool) -> None:
@@ -250,20 +221,4 @@ def _panel(scene: Scene | Refusal, opened: Panel, link: str, untimed: bool) -> N
         st.warning(f"The run on {scene.device} failed. Try another device, or smaller sizes.")
         st.text(str(error).strip().partition("\n")[0])
     if untimed and (seconds is not None or not scene.starts_on_demand):
-        diagram.send_cost_line(scene, link, cost_line(scene, seconds), timed=True)
-
-
-def cost_line(scene: Scene, seconds: float | None) -> str:
-    """Returns parameters, FLOPs and, once measured, time in one line."""
-    if not scene.has_all_sizes or scene.hidden_sizes:
-        return ""
-    parts = [
-        markup.plural(scene.cost.parameters, "parameter"),
-        markup.flops(scene.cost.flops),
-    ]
-    if not scene.formats.is_float32:
-        weights = markup.amount(scene.cost.weight_bytes, "B")
-        parts.append(f"weights {weights} in {scene.formats.weights}")
-    if scene.can_run and seconds is not None:
-        parts.append(f"{markup.amount(seconds, 's')} on {markup.text(scene.device)}")
-    return f'<p class="muted">{" · ".join(parts)}</p>'
+        diagram.send_cost_line(scene, link, diagram.cost_line(scene, seconds), timed=True)

@@ -3,12 +3,17 @@
 import { readable, scale, widen } from "../../site/static/figure/drawing.js";
 import { connect, paint } from "../../site/static/figure/highlight.js";
 import { reach, replaceHtml } from "../../site/static/figure/html.js";
+import { followMoves } from "./moved_part.js";
 
 export default function (component) {
-  const { data } = component;
   const host = connect(component);
+  followMoves(host, component.data, (data) => fillPanel(host, data.html));
+  return host.end;
+}
+
+function fillPanel(host, html) {
   const content = host.box.querySelector(".content");
-  if (replaceHtml(content, data.html)) {
+  if (replaceHtml(content, html)) {
     reach(content);
     for (const svg of content.querySelectorAll(".drawing > svg")) {
       scale(svg, readable(svg), 1.35);
@@ -22,5 +27,4 @@ export default function (component) {
   content.onchange = ({ target: { dataset, value } }) =>
     dataset.set && host.send("pick", `${dataset.set}=${value}`);
   paint(host);
-  return host.end;
 }

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import streamlit as st
 
+from ncd.app.parts import sent_parts
 from ncd.app.state import selection
 from ncd.app.state.controls import Control, pick
 from ncd.site.markup import DIAGRAM_CSS, PANEL_CSS
@@ -89,9 +90,10 @@ def render(
         if not pick(controls, name, text) and on_pick is not None and isinstance(value, str):
             on_pick(value)
 
-    _html_component(
-        key=key,
-        data={"html": html},
+    sent_parts.send(
+        _html_component,
+        key,
+        {"html": html},
         on_select_change=lambda: apply_component_selection(key),
         on_pick_change=picked,
     )

@@ -9,6 +9,7 @@ import streamlit as st
 
 from ncd.app.parts import heatmap, html_panel
 from ncd.app.parts.html_panel import read_static, sent_value
+from ncd.app.state.session import session
 from ncd.language.terms import Term
 from ncd.site import markup
 from ncd.systems.inputs import picture_inputs
@@ -47,11 +48,11 @@ def show_pad(label: str) -> None:
 
 def session_drawing() -> str:
     """Returns the session's drawing."""
-    return valid(st.session_state.get(DRAWING, ""))
+    return valid(session().get(DRAWING, ""))
 
 
 def _take_strokes() -> None:
-    st.session_state[DRAWING] = valid(sent_value(KEY, "drawn"))
+    session()[DRAWING] = valid(sent_value(KEY, "drawn"))
 
 
 # --- The choice of pictures: its session state and its widgets
@@ -91,7 +92,7 @@ def chosen_pictures(sketch: Term, way: str) -> tuple[InputPicture, ...]:
 def _first_picture(sketch: Term, way: str) -> InputPicture:
     if way == DRAWN:
         return picture_inputs.drawing(session_drawing())
-    held: InputPicture | None = st.session_state.get(TAKEN) if way == UPLOAD else None
+    held: InputPicture | None = session().get(TAKEN) if way == UPLOAD else None
     return (
         held
         or _sample(sketch, "sample")
@@ -101,7 +102,7 @@ def _first_picture(sketch: Term, way: str) -> InputPicture:
 
 def _sample(sketch: Term, key: str) -> InputPicture | None:
     default, every = session_keys(sketch)[key]
-    name = st.session_state.get(key, default)
+    name = session().get(key, default)
     return picture_inputs.sample(name) if name in every else None
 
 
@@ -124,7 +125,7 @@ def show_picker(sketch: Term, way: str) -> None:
 def _gallery(sketch: Term, key: str, first: str) -> None:
     """Shows the samples as small pictures; a later input may also use the first one's picture."""
     default, every = session_keys(sketch)[key]
-    now = st.session_state.get(key, default)
+    now = session().get(key, default)
     buttons = [
         _button(name, name == now, _thumb(name, picture_inputs.classifies(sketch)))
         for name in every
@@ -152,7 +153,7 @@ def _button(name: str, pressed: bool, picture: str, text: str = "") -> str:
 
 
 def _pick(key: str, name: str) -> None:
-    st.session_state[key] = "" if name == SAME_PICTURE else name
+    session()[key] = "" if name == SAME_PICTURE else name
 
 
 @lru_cache(64)
@@ -170,8 +171,8 @@ def _upload() -> None:
         max_upload_size=picture_inputs.MEGABYTES,
         label_visibility="collapsed",
     )
-    wrong = st.session_state.get(WRONG)
-    held: InputPicture | None = st.session_state.get(TAKEN)
+    wrong = session().get(WRONG)
+    held: InputPicture | None = session().get(TAKEN)
     if wrong:
         st.caption(f":orange-background[{wrong}]")
     elif held:
@@ -183,12 +184,12 @@ def _upload() -> None:
 
 def _take_upload() -> None:
     """Reads an uploaded picture; a callback."""
-    file: Any = st.session_state.get(FILE)
-    st.session_state[WRONG] = ""
+    file: Any = session().get(FILE)
+    session()[WRONG] = ""
     if file is None:
-        st.session_state.pop(TAKEN, None)
+        session().pop(TAKEN, None)
         return
     try:
-        st.session_state[TAKEN] = picture_inputs.read_upload(file.getvalue())
+        session()[TAKEN] = picture_inputs.read_upload(file.getvalue())
     except UnreadableError as error:
-        st.session_state[WRONG] = str(error)
+        session()[WRONG] = str(error)

@@ -11,6 +11,7 @@ import streamlit as st
 from ncd.app.parts import image_picker
 from ncd.app.state import knobs
 from ncd.app.state.controls import Place, TextControl
+from ncd.app.state.session import session
 from ncd.language.terms import Term
 from ncd.systems.catalogue_entry import Entry
 from ncd.systems.inputs import picture_inputs, text_inputs
@@ -42,8 +43,8 @@ KEY = "proofread"  # the session key of the sentence
 
 def show_sentence(axes: Sequence[str], settings: Mapping[str, int]) -> None:
     """Shows the field for the sentence."""
-    if KEY not in st.session_state:
-        st.session_state[KEY] = SAMPLE_SENTENCE
+    if KEY not in session():
+        session()[KEY] = SAMPLE_SENTENCE
     st.text_area(
         "Its sentence",
         height=120,
@@ -51,15 +52,15 @@ def show_sentence(axes: Sequence[str], settings: Mapping[str, int]) -> None:
         help=f"The words that it knows: {' '.join(PROOFREADER_WORDS)}",
         on_change=partial(_set_sizes, axes),
     )
-    st.caption(_sentence_caption(words(str(st.session_state[KEY] or "")), settings))
+    st.caption(_sentence_caption(words(str(session()[KEY] or "")), settings))
 
 
 def _set_sizes(axes: Sequence[str]) -> None:
     """Sets the sizes of the axes to the number of words; a callback."""
-    own = words(str(st.session_state[KEY] or ""))[: trained_weights.LONGEST]
+    own = words(str(session()[KEY] or ""))[: trained_weights.LONGEST]
     for name in axes if own else ():
         knobs.clear_notice(name)
-        st.session_state[name] = len(own)
+        session()[name] = len(own)
 
 
 def _sentence_caption(words: Sequence[str], settings: Mapping[str, int]) -> str:
@@ -121,12 +122,12 @@ def feed(
         own = knobs.current(entry) if settings is None else settings
         return _sequence(entry, sketch, own, knobs.seed() if seed is None else seed)
     every = choices(entry, sketch)
-    way = st.session_state.get(INPUT, every[0])
+    way = session().get(INPUT, every[0])
     if way not in every or way == RANDOM:
         return InputSpec()
     if way in (WORDS, TRAINED):
         own = knobs.current(entry) if settings is None else settings
-        return read_words(entry, sketch, st.session_state, own)
+        return read_words(entry, sketch, session(), own)
     return InputSpec(pictures=image_picker.chosen_pictures(sketch, way))
 
 
@@ -188,7 +189,7 @@ def show_feed(entry: Entry, sketch: Term) -> None:
         key=INPUT,
         format_func=lambda way: SHORT_LABELS.get(way, image_picker.SHORT_LABELS.get(way, way)),
     )
-    way = st.session_state[INPUT]
+    way = session()[INPUT]
     if way == RANDOM:
         return
     if way == TRAINED:
@@ -218,14 +219,14 @@ def widget_values(entry: Entry, sketch: Term) -> dict[str, object]:
         keys = [INPUT, KEY, *(f"text_{name}" for name in sequences(sketch))]
     else:
         keys = [INPUT, *image_picker.session_keys(sketch), image_picker.TAKEN, image_picker.WRONG]
-    return {key: st.session_state.get(key) for key in keys}
+    return {key: session().get(key) for key in keys}
 
 
 def _sentence(entry: Entry, name: str, axes: list[str]) -> None:
     """Shows a field for a sentence, and how much of it is read."""
     key, first = f"text_{name}", axes[0]
-    if key not in st.session_state:
-        st.session_state[key] = sentence(name, axes, st.session_state)
+    if key not in session():
+        session()[key] = sentence(name, axes, session())
     st.text_area(
         f"A sentence, for {name}" if name == first else f"Another, for {name}",
         height=80,
@@ -233,9 +234,7 @@ def _sentence(entry: Entry, name: str, axes: list[str]) -> None:
         placeholder="random arrays" if name == first else f"empty: the sentence of {first} again",
     )
     st.caption(
-        _words_read_caption(
-            name, first, str(st.session_state[key] or ""), _max_word_count(entry, name)
-        )
+        _words_read_caption(name, first, str(session()[key] or ""), _max_word_count(entry, name))
     )
 
 

@@ -7,6 +7,7 @@ import { connect, paint } from "../../site/static/figure/highlight.js";
 import { replaceHtml } from "../../site/static/figure/html.js";
 import { paintCells, shade } from "../../site/static/figure/cells.js";
 import { spot, zoomable } from "../../site/static/figure/zoom.js";
+import { followMoves } from "./moved_part.js";
 
 const GAP = 6;
 const WIDEST = 130; // of the names beside the rows, and above the columns
@@ -15,8 +16,17 @@ const TIGHT = 420; // pixels of a map in which the buttons stand below the colou
 const WORDS = 32; // rows that have room for a word each
 
 export default function (component) {
-  const { data } = component;
   const host = connect(component);
+  if (!host.papers) host.papers = papers(host);
+  followMoves(host, component.data, (data) => showAll(host, data));
+  return () => {
+    host.papers();
+    host.map?.watch.disconnect();
+    host.end();
+  };
+}
+
+function showAll(host, data) {
   for (const part of ["head", "side", "aside", "foot"]) write(host, part, data[part] ?? "");
   host.box.onchange = ({ target: { dataset, value } }) =>
     dataset.set && host.send("pick", `${dataset.set}=${value}`);
@@ -32,16 +42,10 @@ export default function (component) {
     };
     fill(host.map, data.map);
   }
-  if (!host.papers) host.papers = papers(host);
   host.box.querySelector(".hint").hidden = data.map?.picks !== "one" || closer(host);
   follow(host);
   reveal(host);
   paint(host);
-  return () => {
-    host.papers();
-    host.map?.watch.disconnect();
-    host.end();
-  };
 }
 
 // Lays out the map for the width of paper while it is printed, as no observer is asked meanwhile.

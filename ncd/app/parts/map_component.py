@@ -13,7 +13,7 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from ncd.app.parts import heatmap
+from ncd.app.parts import heatmap, sent_parts
 from ncd.app.parts.html_panel import apply_component_selection, read_static, sent_value
 from ncd.app.state.controls import Choice, Control, pick
 from ncd.explain.colour_scale import ColourRange, PooledMaps
@@ -183,15 +183,11 @@ def render(
         elif not pick(controls, name, value) and on_pick is not None:
             on_pick(name, value)
 
-    _maps(
-        key=key,
-        data={
-            "head": head,
-            "side": side,
-            "map": map and map.data,
-            "aside": aside,
-            "foot": foot,
-        },
+    shown = {"head": head, "side": side, "map": map and map.data, "aside": aside, "foot": foot}
+    sent_parts.send(
+        _maps,
+        key,
+        shown,
         on_select_change=lambda: apply_component_selection(key),
         on_pick_change=picked,
     )

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import streamlit as st
 import torch
 from numpy.typing import NDArray
 
 from ncd.app.parts import heatmap, map_component
 from ncd.app.state.controls import TextControl
+from ncd.app.state.session import rerun_page
 from ncd.explain.colour_scale import CellGrid, ColourRange
 from ncd.language.axes import Array, Axis
 from ncd.site import markup
@@ -133,7 +133,7 @@ def chosen_slice(array: Array) -> ArraySlice:
     wrong = {d.name: str(i) for d, i in zip(own, at, strict=True) if i >= 0}
     if any(places.get(name, place) != place for name, place in wrong.items()):
         _keep({**places, **{n: place for n, place in wrong.items() if n in places}})
-        st.rerun()  # so that the link matches the page
+        rerun_page()  # so that the link matches the page
     return ArraySlice(own, shown, at)
 
 

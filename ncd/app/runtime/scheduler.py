@@ -46,8 +46,10 @@ _busy_lanes = [False, False]
 
 
 @contextmanager
-def turn() -> Iterator[None]:
+def turn(late: bool = False) -> Iterator[None]:
     """Waits for its turn, and holds it while the enclosed code runs; turns can be nested.
+
+    Diagrams go first if ``late``.
 
     >>> with turn(), turn():
     ...     pass
@@ -55,7 +57,7 @@ def turn() -> Iterator[None]:
     if _lane() is not None:
         yield
         return
-    _take(FIRST)
+    _take(REST if late else FIRST)
     try:
         yield
         _here.rest = None

@@ -58,6 +58,21 @@ class Refusal:
         return "Too large to run here." if self.is_too_large else "This does not fit yet."
 
     @property
+    def reason(self) -> str:
+        """The reason in a sentence or two."""
+        error = self.error
+        if not isinstance(error, LimitError) or not error.need:
+            return str(error)
+        unit, name = ("B", "NCD_MAX_BYTES") if "bytes" in error.fact else ("FLOP", "NCD_MAX_FLOPS")
+        of = " of memory, forward and backward" if unit == "B" else ""
+        least = "at least " if "at least" in error.fact else ""
+        need = f"{least}{amount(error.need, unit)}"
+        return (
+            f"A run takes {need}{of}, most of it in {error.where}, and this server "
+            f"allows {amount(error.limit, unit)} ({name}). Shapes, cost and source need no run."
+        )
+
+    @property
     def fixes(self) -> tuple[Mapping[str, int], ...]:
         """Up to three settings that would work; searched once, for about a second."""
         if self.is_drawn_only:
@@ -238,7 +253,7 @@ def render(refusal: Refusal) -> None:
     """Shows the reason in plain words, and buttons that set knobs to values that work."""
     with st.container(border=True, key="refusal"):
         st.markdown(f"**{refusal.title}**")
-        st.text(_reason(refusal.error))
+        st.text(refusal.reason)
         if refusal.fixes:
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.text("What would work:", width="content")
@@ -248,20 +263,6 @@ def render(refusal: Refusal) -> None:
                     st.button(
                         next(named, _button_label(way)), key=key, on_click=partial(set_values, way)
                     )
-
-
-def _reason(error: NCDError) -> str:
-    """Returns the reason in a sentence or two."""
-    if not isinstance(error, LimitError) or not error.need:
-        return str(error)
-    unit, name = ("B", "NCD_MAX_BYTES") if "bytes" in error.fact else ("FLOP", "NCD_MAX_FLOPS")
-    of = " of memory, forward and backward" if unit == "B" else ""
-    least = "at least " if "at least" in error.fact else ""
-    need = f"{least}{amount(error.need, unit)}"
-    return (
-        f"A run takes {need}{of}, most of it in {error.where}, and this server "
-        f"allows {amount(error.limit, unit)} ({name}). Shapes, cost and source need no run."
-    )
 
 
 def _button_label(way: Mapping[str, int]) -> str:

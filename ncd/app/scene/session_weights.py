@@ -10,6 +10,7 @@ import streamlit as st
 from ncd.app.parts import html_panel
 from ncd.app.state.cache import CACHE, get_or_make
 from ncd.app.state.controls import Choice
+from ncd.app.state.session import session
 from ncd.circuit.elaborate import elaborate
 from ncd.errors import NCDError
 from ncd.jobs.job_pool import QUIET, Ticket
@@ -73,7 +74,7 @@ class Training:
 
 def training(entry: Entry, settings: Mapping[str, int], seed: int) -> Training | None:
     """Returns the session's training of this system at these settings, if there is one."""
-    found: Training | None = st.session_state.get(TRAINING_KEY)
+    found: Training | None = session().get(TRAINING_KEY)
     return found if found is not None and found.matches(entry, settings, seed) else None
 
 
@@ -83,14 +84,14 @@ def join_linked_training(entry: Entry, settings: Mapping[str, int], seed: int, d
     The pool has the run while it goes on and keeps its result for a while, so that a page that is
     loaded again takes part in it; else it begins again.
     """
-    found: Training | None = st.session_state.get(TRAINING_KEY)
+    found: Training | None = session().get(TRAINING_KEY)
     elsewhere = found is None or found.page != entry.name
-    if st.session_state.get(TRAINED_KEY) and elsewhere and entry.name in TASKS:
+    if session().get(TRAINED_KEY) and elsewhere and entry.name in TASKS:
         run = TrainingRun(entry.name, settings, seed, int(STEPS.value), device)
         replace_training(Training(entry.name, settings, seed, run))
     now = training(entry, settings, seed)
     fits = now is not None and now.run is not None and not (now.run.stopping or now.run.failure)
-    st.session_state[TRAINED_KEY] = "1" if fits else ""
+    session()[TRAINED_KEY] = "1" if fits else ""
 
 
 def weights_for(
@@ -168,14 +169,14 @@ def nth(place: int) -> str:
 def replace_training(training: Training | None) -> None:
     """Replaces the session's training; None removes it."""
     stop_training()
-    st.session_state[TRAINING_KEY] = training
+    session()[TRAINING_KEY] = training
     if training is None:
-        st.session_state[TRAINED_KEY] = ""  # the link would begin it again
+        session()[TRAINED_KEY] = ""  # the link would begin it again
 
 
 def stop_training() -> None:
     """Stops the session's training run; called when the visitor leaves its page."""
-    found: Training | None = st.session_state.get(TRAINING_KEY)
+    found: Training | None = session().get(TRAINING_KEY)
     for run in found.runs if found is not None else ():
         run.leave()
 
@@ -198,6 +199,6 @@ def _watch(found: Training) -> None:
 
 def rerun_when_trained(entry: Entry) -> None:
     """Reruns the page when its training has ended, whatever panel is open."""
-    found: Training | None = st.session_state.get(TRAINING_KEY)
+    found: Training | None = session().get(TRAINING_KEY)
     if found is not None and found.page == entry.name and found.is_running:
         _watch(found)

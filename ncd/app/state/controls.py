@@ -13,6 +13,8 @@ from typing import ClassVar
 
 import streamlit as st
 
+from ncd.app.state.session import rerun_page, session
+
 NUMBER = re.compile("-?[0-9]{1,9}")  # int() fails for thousands of digits
 
 
@@ -31,13 +33,13 @@ class Control:
     @property
     def value(self) -> str:
         """The value in the session; the default if there is none, or one that is not valid."""
-        found = self.read(str(st.session_state.get(self.name, self.default)))
+        found = self.read(str(session().get(self.name, self.default)))
         return self.default if found is None else found
 
     def put(self, text: str) -> None:
         """Stores a value, if it is valid; a callback."""
         if (value := self.read(text)) is not None:
-            st.session_state[self.name] = value
+            session()[self.name] = value
 
     def action(self, value: object) -> str:
         """Returns what an element asks for that sets the control, as its ``data-pick``."""
@@ -169,9 +171,9 @@ class Place(Control):
             start: The place at which the panel begins, if the control has no start of its own.
         """
         at = int(self.value or start)
-        if at >= count and self.name in st.session_state:
+        if at >= count and self.name in session():
             self.put(str(count - 1))
-            st.rerun()
+            rerun_page()
         return min(at, count - 1)
 
     def html(self, text: str, count: int, at: int) -> str:
@@ -237,7 +239,7 @@ class GridPlace(TextControl):
 
         As with :meth:`Place.among`, the session then has those as well.
 
-        >>> st.session_state["patch"] = "3.4"
+        >>> session()["patch"] = "3.4"
         >>> GridPlace("patch").among(8, 8)
         (3, 4)
         """
@@ -245,9 +247,9 @@ class GridPlace(TextControl):
             return None
         chosen = row, column = tuple(map(int, self.value.split(".")))
         at = min(row, rows - 1), min(column, columns - 1)
-        if at != chosen and self.name in st.session_state:
+        if at != chosen and self.name in session():
             self.put(f"{at[0]}.{at[1]}")
-            st.rerun()
+            rerun_page()
         return at
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import streamlit as st
 
+from ncd.app.state.session import session
 from ncd.errors import NCDError
 from ncd.language.number_formats import BITS, KINDS, PLAIN_FORMATS, Formats, read_formats
 from ncd.run.device import devices
@@ -63,33 +64,33 @@ def seed() -> int:
 def device() -> str:
     """Returns the chosen device, or the first of this machine's devices."""
     known = devices()
-    chosen = st.session_state.get("device", known[0])
+    chosen = session().get("device", known[0])
     if chosen not in known:
         set_notice(
             "device", f"There is no device “{str(chosen)[:20]}” here. It runs on {known[0]}."
         )
         chosen = known[0]
-    if st.session_state.get("device") != chosen:
-        st.session_state["device"] = chosen
+    if session().get("device") != chosen:
+        session()["device"] = chosen
     return str(chosen)
 
 
 def _value(knob: Knob) -> int:
-    held = st.session_state.get(knob.name, knob.default)
+    held = session().get(knob.name, knob.default)
     if isinstance(held, str):
         value, said = nearest_legal(knob, held)
         set_notice(knob.name, said)
     else:
         value = min(knob.legal(int(held)), MAX_SLIDER_VALUE if knob is not SEED else SEED.max)
     right = bool(value) if knob.switch else value
-    if knob.name not in st.session_state or held != right:
-        st.session_state[knob.name] = right
+    if knob.name not in session() or held != right:
+        session()[knob.name] = right
     return value
 
 
 def parse_all(entry: Entry) -> None:
     """Parses the knob values of a link, and adds a note for every value that had to be changed."""
-    st.session_state[NOTES], st.session_state[RANGES] = {}, {}
+    session()[NOTES], session()[RANGES] = {}, {}
     current(entry)
     seed()
     device()
@@ -148,9 +149,9 @@ def apply_typed_sizes(entry: Entry) -> None:
 
     Usual names such as ``d_model`` stand for the knobs in ``SIZE_ALIASES``.
     """
-    text = str(st.session_state.get(TYPED, ""))[:200]
+    text = str(session().get(TYPED, ""))[:200]
     known = {knob.name: knob for knob in entry.knobs}
-    st.session_state.get(NOTES, {}).pop(TYPED, None)
+    session().get(NOTES, {}).pop(TYPED, None)
     said, wrong = parse_sizes(text)
     for word, asked in said.items():
         name, meant = (word, "") if word in known else SIZE_ALIASES.get(word.lower(), (word, ""))
@@ -168,7 +169,7 @@ def apply_typed_sizes(entry: Entry) -> None:
             TYPED, f"There is no size {what} here. Type {first}=8, for example; there are {names}."
         )
     else:
-        st.session_state[TYPED] = ""
+        session()[TYPED] = ""
 
 
 def parse_sizes(text: str) -> tuple[dict[str, str], list[str]]:
@@ -186,12 +187,12 @@ def set_values(values: Mapping[str, int]) -> None:
     """Sets knobs; for use in callbacks."""
     unseen = _unseen()
     for name, value in values.items():
-        held = st.session_state.get(name)
+        held = session().get(name)
         new = bool(value) if isinstance(held, bool) else value
         if new != held:
             unseen[name] = unseen.get(name, (held,))[0], new
-            st.session_state[UNSEEN] = unseen, math.inf
-        st.session_state[name] = new
+            session()[UNSEEN] = unseen, math.inf
+        session()[name] = new
         clear_notice(name)
 
 
@@ -203,21 +204,21 @@ def keeps_newer_value(name: str) -> bool:
     """
     unseen = _unseen()
     before, new = unseen.get(name, (None, None))
-    if new is None or st.session_state[name] != before:
+    if new is None or session()[name] != before:
         unseen.pop(name, None)  # it has been moved on from there
         return False
-    st.session_state[name] = new
+    session()[name] = new
     return True
 
 
 def mark_sent() -> None:
     """Records that the browser has been sent every value."""
-    st.session_state[UNSEEN] = _unseen(), time.monotonic() + BROWSER_LAG
+    session()[UNSEEN] = _unseen(), time.monotonic() + BROWSER_LAG
 
 
 def _unseen() -> dict[str, tuple[Any, Any]]:
     """Returns the values that the browser may not show yet: what it shows, and what was set."""
-    values, until = st.session_state.get(UNSEEN, ({}, 0.0))
+    values, until = session().get(UNSEEN, ({}, 0.0))
     return values if time.monotonic() < until else {}
 
 
@@ -233,10 +234,10 @@ def apply_dragged_sizes(entry: Entry, said: object) -> None:
 
 def reset(entry: Entry, given: Mapping[str, str]) -> None:
     """Resets the whole sidebar, inputs included; a callback."""
-    st.session_state[NOTES], st.session_state[RANGES] = {}, {}
+    session()[NOTES], session()[RANGES] = {}, {}
     set_values({knob.name: knob.default for knob in (*entry.knobs, SEED)})
     for name, value in {"device": devices()[0], **given, "preset": None, "formats": ""}.items():
-        st.session_state[name] = value
+        session()[name] = value
 
 
 def apply_preset(entry: Entry, name: str | None) -> None:
@@ -259,7 +260,7 @@ def matching_preset(entry: Entry, values: Mapping[str, int]) -> Preset | None:
 
 def slider_range(knob: Knob, value: int) -> tuple[int, int]:
     """Returns the range of a slider, extended to include a value outside it that was requested."""
-    ranges: dict[str, tuple[int, int]] = st.session_state.setdefault(RANGES, {})
+    ranges: dict[str, tuple[int, int]] = session().setdefault(RANGES, {})
     low, high = ranges.get(knob.name, (knob.min, knob.max))
     if not low <= value <= high:
         double = 1 << (value - 1).bit_length()
@@ -277,25 +278,25 @@ def slider_range(knob: Knob, value: int) -> tuple[int, int]:
 def set_notice(name: str, text: str) -> None:
     """Shows a note beside a knob until the knob moves."""
     if text:
-        st.session_state.setdefault(NOTES, {})[name] = text
+        session().setdefault(NOTES, {})[name] = text
 
 
 def clear_notice(name: str) -> None:
     """Removes the note beside a knob; a callback."""
-    st.session_state.get(NOTES, {}).pop(name, None)
+    session().get(NOTES, {}).pop(name, None)
 
 
 def notice_markdown(name: str) -> str:
     """Returns the note beside a knob as escaped Markdown."""
-    text = st.session_state.get(NOTES, {}).get(name, "")
+    text = session().get(NOTES, {}).get(name, "")
     return "".join(f"\\{c}" if c in r"\`*_{}[]()<>#+-.!|$:~&" else c for c in text)
 
 
 def notices_and_ranges(names: Iterable[str]) -> dict[str, object]:
     """Returns the notes for these names and the extended slider ranges."""
-    notes = st.session_state.get(NOTES, {})
+    notes = session().get(NOTES, {})
     said = {name: notes[name] for name in names if name in notes} if notes else {}
-    return {NOTES: said, RANGES: dict(st.session_state.get(RANGES, {}))}
+    return {NOTES: said, RANGES: dict(session().get(RANGES, {}))}
 
 
 def subscript_name(name: str) -> str:
@@ -320,11 +321,11 @@ HELP = (
 
 def formats(entry: Entry) -> Formats:
     """Returns the session's formats, for a system; what cannot be read becomes float32."""
-    said = str(st.session_state.get(FORMATS, ""))
+    said = str(session().get(FORMATS, ""))
     found, note = read_session_formats(entry, said)
     set_notice(FORMATS, note)
     if found.spec != said:
-        st.session_state[FORMATS] = found.spec
+        session()[FORMATS] = found.spec
     return found
 
 
@@ -351,8 +352,8 @@ def render_formats(entry: Entry) -> None:
     with st.expander(title, expanded=False):
         for kind in KINDS if entry.cached else KINDS[:2]:
             key = _key(kind)
-            if st.session_state.get(key) != getattr(now, kind):
-                st.session_state[key] = getattr(now, kind)
+            if session().get(key) != getattr(now, kind):
+                session()[key] = getattr(now, kind)
             st.selectbox(kind.capitalize(), list(BITS), key=key, help=HELP, on_change=_choose)
     if text := notice_markdown(FORMATS):
         st.caption(f":orange-background[{text}]")
@@ -370,8 +371,6 @@ def _key(kind: str) -> str:
 
 def _choose() -> None:
     """Takes over the choices; a callback."""
-    weights, arrays, cache = (
-        str(st.session_state.get(_key(kind), PLAIN_FORMATS)) for kind in KINDS
-    )
+    weights, arrays, cache = (str(session().get(_key(kind), PLAIN_FORMATS)) for kind in KINDS)
     clear_notice(FORMATS)
-    st.session_state[FORMATS] = Formats(weights, arrays, cache).spec
+    session()[FORMATS] = Formats(weights, arrays, cache).spec

@@ -14,6 +14,7 @@ from typing import Literal
 
 import streamlit as st
 
+from ncd.app.state.session import session
 from ncd.circuit.circuit import Circuit
 from ncd.systems.catalogue_entry import Entry
 
@@ -34,7 +35,7 @@ NOTE = re.compile(r"(?:save|load)-(v\d+)~?")  # a memory note
 
 def selected_id(circuit: Circuit) -> str:
     """Returns the selected id if this circuit has it, else an empty text."""
-    wanted = str(st.session_state.get(SELECTED_KEY, ""))
+    wanted = str(session().get(SELECTED_KEY, ""))
     return wanted if wanted in selectable_ids(circuit) else ""
 
 
@@ -47,7 +48,7 @@ def selectable_ids(circuit: Circuit) -> set[str]:
 
 def axes(circuit: Circuit, entry: Entry) -> str:
     """Returns the highlighted axes of this circuit, each at the position of its colour."""
-    return known_axes(circuit, entry, str(st.session_state.get(AXES, "")))
+    return known_axes(circuit, entry, str(session().get(AXES, "")))
 
 
 def known_axes(circuit: Circuit, entry: Entry, text: str) -> str:
@@ -65,7 +66,7 @@ def known_axes(circuit: Circuit, entry: Entry, text: str) -> str:
 
 def folded_text() -> str:
     """Returns the session's list of collapsed blocks as text."""
-    return str(st.session_state.get(FOLDED, AUTO))
+    return str(session().get(FOLDED, AUTO))
 
 
 def folded_in(circuit: Circuit, text: str | None = None) -> Literal["auto"] | frozenset[str]:
@@ -77,7 +78,7 @@ def folded_in(circuit: Circuit, text: str | None = None) -> Literal["auto"] | fr
 
 def width() -> int:
     """Returns the width of the diagram in pixels, which fits the column."""
-    return parse_width(str(st.session_state.get(WIDTH_KEY) or st.context.cookies.get(COOKIE, "")))
+    return parse_width(str(session().get(WIDTH_KEY) or st.context.cookies.get(COOKIE, "")))
 
 
 def parse_width(text: str) -> int:
@@ -99,10 +100,10 @@ def apply_event(
     """
     for key in (AXES, FOLDED, LABELS, CALLOUTS, QUIZ, WIDTH_KEY):
         if isinstance(value := wish.get(key), str):
-            st.session_state[key] = value
+            session()[key] = value
     if isinstance(id := wish.get("id"), str):
         target = NOTE.sub(r"\1", id)
-        quiz = bool(st.session_state.get(QUIZ))  # a panel would reveal the answer
+        quiz = bool(session().get(QUIZ))  # a panel would reveal the answer
         opens = target and panel_of and wish.get("open") is True and not quiz
         select(target, *(panel_of(target) if opens and panel_of else ()))
 
@@ -116,23 +117,23 @@ def select(
     A tab that was pressed by hand while something was selected stays open instead, for all that is
     selected next, until nothing is selected.
     """
-    open_now = st.session_state.get(PANEL)
-    if st.session_state.get(PANEL_BY_HAND) and panel != open_now:
+    open_now = session().get(PANEL)
+    if session().get(PANEL_BY_HAND) and panel != open_now:
         panel = ""
     turns = panel not in ("", open_now)
-    if target == st.session_state.get(SELECTED_KEY) and not turns:
+    if target == session().get(SELECTED_KEY) and not turns:
         target = ""
-    st.session_state[SELECTED_KEY] = target
+    session()[SELECTED_KEY] = target
     if not target:
-        st.session_state[PANEL_BY_HAND] = False
+        session()[PANEL_BY_HAND] = False
         return
     if panel:
-        st.session_state.update(settings)
+        session().update(settings)
     if turns:
-        st.session_state[PANEL] = panel
+        session()[PANEL] = panel
         st.rerun()  # the tabs are outside the fragment that a click reruns
 
 
 def keep_panel() -> None:
     """Lets the panel of a tab that was pressed stay while something is selected; a callback."""
-    st.session_state[PANEL_BY_HAND] = bool(st.session_state.get(SELECTED_KEY))
+    session()[PANEL_BY_HAND] = bool(session().get(SELECTED_KEY))

@@ -14,10 +14,9 @@ import pytest
 
 import ncd
 from ncd.app.figure import diagram
-from ncd.app.figure.diagram import axis_chips_html
+from ncd.app.figure.diagram import axis_chips_html, cost_line
 from ncd.app.host import live_endpoint
 from ncd.app.host.live_endpoint import formulas_json
-from ncd.app.page.page import cost_line
 from ncd.app.panels.walk.shapes_and_cost import cost_html, shapes_html
 from ncd.app.scene.scene import Scene
 from ncd.app.state import knobs

@@ -38,7 +38,7 @@ def test_a_click_sets_a_control_or_is_told_to_the_panel(
         patch.object(html_panel, "_html_component", lambda **options: given.update(options)),
     ):
         html_panel.render("<p>text</p>", "k", (BETA,), heard.append)
-        assert (given["key"], given["data"]) == ("k", {"html": "<p>text</p>"})
+        assert (given["key"], given["data"]) == ("k", {"html": "<p>text</p>", "part": "k"})
         given["on_pick_change"]()
         assert (session.get("beta"), heard) == (beta, told)
         given["on_select_change"]()

@@ -53,6 +53,21 @@ def test_they_come_one_after_the_other_in_the_order_in_which_they_asked() -> Non
     assert order == [0, 1, 2, 3, 4]
 
 
+def test_a_late_turn_comes_when_no_diagram_is_due() -> None:
+    order: list[str] = []
+
+    def work(name: str, late: bool) -> None:
+        with turn(late=late):
+            order.append(name)
+
+    with turn():
+        late = queued(lambda: work("panel", True))
+        early = [queued(lambda n=n: work(f"diagram {n}", False)) for n in range(2)]
+        assert order == []
+    joined(late, *early)
+    assert order == ["diagram 0", "diagram 1", "panel"]
+
+
 def test_the_rest_of_a_run_waits_for_diagrams_and_delays_none() -> None:
     order: list[str] = []
     away, back, begun, end = Event(), Event(), Event(), Event()

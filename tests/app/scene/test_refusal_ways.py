@@ -105,12 +105,12 @@ def test_a_size_is_large_beyond_its_slider(value: int, count: int) -> None:
 def test_a_reason_names_the_limit_and_what_takes_most(fact: str, told: str) -> None:
     error = LimitError(fact, where="X")
     error.need, error.limit = 2000, 1000
-    said = refusal._reason(error)
+    said = Refusal(error, None, ENTRY, {}).reason
     assert told in said
     assert ("(NCD_MAX_BYTES)" in said) == ("bytes" in fact)
     assert ("(NCD_MAX_FLOPS)" in said) == ("FLOPs" in fact)
     for other in (SizeError("wrong", cure="right"), LimitError("large", cure="small")):
-        assert refusal._reason(other) == str(other)
+        assert Refusal(other, None, ENTRY, {}).reason == str(other)
 
 
 def test_a_button_has_the_name_of_a_preset_or_its_sizes() -> None:

@@ -21,7 +21,11 @@ from ncd.app.panels.walk.compared_diagrams import (
     shapes,
 )
 from ncd.app.parts import slice_picker
-from ncd.app.parts.html_panel import apply_component_selection, read_static, sent_value
+from ncd.app.parts.html_panel import (
+    apply_component_selection,
+    read_static,
+    sent_value,
+)
 from ncd.app.scene import pin
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.pin import VIEW, VIEWS, Pin

@@ -122,19 +122,33 @@ def render_histogram(found: ArrayStatistics, key: str) -> None:
 
 def show_values(scene: Scene) -> None:
     """Shows the selected array or op; without a selection, the output."""
-    if not op_card.render(scene):
-        chosen = scene.selected_id
-        _array(scene, chosen if chosen.startswith("v") else scene.circuit.outputs[0].id)
+    found = _show_selection(scene)
+    if found is not None:
+        render_histogram(found, "histogram")
+
+
+def show_moved_values(scene: Scene) -> None:
+    """Shows all but the histogram."""
+    _show_selection(scene)
+
+
+def _show_selection(scene: Scene) -> ArrayStatistics | None:
+    """Shows all but the histogram; returns the statistics of an array that has a map."""
+    if op_card.render(scene):
+        return None
+    chosen = scene.selected_id
+    return _array(scene, chosen if chosen.startswith("v") else scene.circuit.outputs[0].id)
 
 
 VALUES = Panel(
     "Values",
     show_values,
     controls=(map_component.COLOURS, slice_picker.PICTURE, slice_picker.SLICES, picked_cell.NUMBER),
+    show_moved=show_moved_values,
 )
 
 
-def _array(scene: Scene, id: str) -> None:
+def _array(scene: Scene, id: str) -> ArrayStatistics | None:
     value, tensor = scene.circuit.values[id], scene.trace.values[id]
     key = (*scene.run_key, id)
     found = cached_value(
@@ -146,7 +160,7 @@ def _array(scene: Scene, id: str) -> None:
     cut = slice_picker.chosen_slice(value.array)
     if not cut.dimensions:
         map_component.render("values", head=_card(scene, value, found))
-        return
+        return None
     focus, ends = _focus(scene, value, tensor, cut, found)
     told = [focus.pooled_maps.caption, map_component.outlier_notice(ends, focus.ends)]
     if any(id in body.values for loop in _scans(scene) for body in loop.bodies):
@@ -162,7 +176,7 @@ def _array(scene: Scene, id: str) -> None:
         foot=(f'<p class="muted">{" ".join(filter(None, told))}</p>' if any(told) else "")
         + _arithmetic(scene, value, cut, focus),
     )
-    render_histogram(found, "histogram")
+    return found
 
 
 def _pick(circuit: Circuit, name: str, value: str) -> None:

@@ -1,0 +1,42 @@
+"""What panels send to their components: at once, or collected as the answer to a move."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+Parts = dict[str, Mapping[str, Any]]  # the data of components by their keys
+_COLLECTED: ContextVar[Parts | None] = ContextVar("parts of a move", default=None)
+
+
+def send(
+    component: Callable[..., Any],
+    key: str,
+    data: Mapping[str, Any],
+    **callbacks: Callable[[], None],
+) -> None:
+    """Shows data in a component; where parts are collected, it is kept instead."""
+    collected = _COLLECTED.get()
+    if collected is not None:
+        collected[key] = data
+    else:
+        component(key=key, data={**data, "part": key}, **callbacks)
+
+
+@contextmanager
+def collected_parts() -> Iterator[Parts]:
+    """Collects what the enclosed code sends, by the keys of the components.
+
+    >>> with collected_parts() as parts:
+    ...     send(print, "shapes", {"html": "<table>"})
+    >>> parts
+    {'shapes': {'html': '<table>'}}
+    """
+    parts: Parts = {}
+    token = _COLLECTED.set(parts)
+    try:
+        yield parts
+    finally:
+        _COLLECTED.reset(token)
