@@ -136,9 +136,10 @@ function showMove(host, { parts, cost, ...ahead }, address) {
   if (parts) return tellParts(parts);
   if (!host.want) return; // a run has shown it
   fill(host, "cost", cost);
+  host.data = { ...host.data, ...ahead, ask: asked };
   if (!ahead.svg) return;
   if ("noted" in ahead) fill(host, "noted", ahead.noted);
-  renew(host, (host.data = { ...host.data, ...ahead, ask: asked }));
+  renew(host, host.data);
   if (asked === host.want && asked === host.heard?.ask) host.want = host.past = null; // back again
 }
 

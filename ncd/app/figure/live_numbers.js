@@ -51,7 +51,7 @@ function adapt(host) {
   if (now.whole && panel.content && panel.name === open.panelled)
     write(host, "panel", panel.content, now, (root) => bindTexts(root, open.panel));
   if (!host.want) return; // the server has said the rest
-  fill(host, "cost", now(open.cost));
+  if (host.data.ask !== host.want) fill(host, "cost", now(open.cost));
   host.filled = (id) => now(open.told[id] ?? "");
   retell(host);
 }

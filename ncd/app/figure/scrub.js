@@ -165,6 +165,7 @@ function type(host, own, first = "") {
     event.stopPropagation();
     if (event.key === "Escape") leave();
     if (event.key !== "Enter") return;
+    event.preventDefault(); // the chip that has the focus next is not pressed
     const value = Number(field.value.replaceAll(",", "").trim() || NaN);
     if (!Number.isInteger(value)) return field.setAttribute("aria-invalid", true);
     leave();

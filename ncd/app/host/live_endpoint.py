@@ -1,4 +1,4 @@
-"""What follows a size that moves, asked for by the browser without a run of the page.
+"""Drawings, words and panels that follow a size while it moves, without a run of the page.
 
 For the page of a session the answer is all that depends on the size: a line with the drawing and
 the words around it, then a line with the open panel (:mod:`ncd.app.page.moves`). Who names no

@@ -1,4 +1,4 @@
-"""Moves: what follows a size that moves, made without a run of the page.
+"""Moves: the drawing, words and panel that follow a size, made without a run of the page.
 
 The page keeps what its last run showed. A browser that names the session then asks for the same
 page at other sizes: first the drawing with the words around it, then the open panel. Both are made
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -28,15 +27,16 @@ from ncd.app.scene.session_weights import TRAINED_KEY
 from ncd.app.state import knobs, selection
 from ncd.app.state.session import session_copy
 from ncd.errors import LimitError
+from ncd.language.cached_property import lazy_property
 from ncd.site import markup
 from ncd.systems.catalogue_entry import Entry
 
-SHOWN = "shown page"  # a session key
+SHOWN_PAGE_KEY = "shown page"  # a session key
 
 
 @dataclass(frozen=True, eq=False)
 class ShownPage:
-    """What the last run of a session's page showed, and the session's state then."""
+    """The page that the last run of a session showed, and the session's state then."""
 
     entry: Entry
     panel: Panel
@@ -49,10 +49,14 @@ _PAGES: WeakValueDictionary[str, ShownPage] = WeakValueDictionary()  # the sessi
 
 def remember(entry: Entry, panel: Panel, dark: bool) -> None:
     """Keeps what a run of a page shows, for the moves that come before the next one."""
-    state = {str(key): value for key, value in st.session_state.to_dict().items() if key != SHOWN}
+    state = {
+        str(key): value
+        for key, value in st.session_state.to_dict().items()
+        if key != SHOWN_PAGE_KEY
+    }
     state[selection.WIDTH_KEY] = str(selection.width())  # which may be known by a cookie alone
     shown = ShownPage(entry, panel, dark, state)
-    _PAGES[streamlit_internals.session_id()] = st.session_state[SHOWN] = shown
+    _PAGES[streamlit_internals.session_id()] = st.session_state[SHOWN_PAGE_KEY] = shown
 
 
 def shown_page(session: str, name: str) -> ShownPage | None:
@@ -80,7 +84,7 @@ class Move:
         }
         self.state = {**shown.state, **own, **sizes}
 
-    @cached_property
+    @lazy_property
     def scene(self) -> Scene | Refusal:
         """The scene at the sizes; a long run waits for the page's own."""
         with session_copy(self.state):

@@ -30,12 +30,9 @@ def page_scene(entry: Entry, dark: bool) -> Scene | Refusal:
         return refused
     feed = feed.fitting(term)
     heatmap.DARK.set(dark)
+    source = entry, settings, knobs.seed(), knobs.device(), feed
     found = Scene(
-        entry,
-        settings,
-        knobs.seed(),
-        knobs.device(),
-        feed,
+        *source,
         dark=dark,
         selected_id="",
         term=term,

@@ -1,4 +1,4 @@
-"""What panels send to their components: at once, or collected as the answer to a move."""
+"""Data that panels send to their components: at once, or collected to answer a move."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from typing import Any
 
 Parts = dict[str, Mapping[str, Any]]  # the data of components by their keys
-_COLLECTED: ContextVar[Parts | None] = ContextVar("parts of a move", default=None)
+_ANSWER: ContextVar[Parts | None] = ContextVar("parts of a move", default=None)
 
 
 def send(
@@ -18,7 +18,7 @@ def send(
     **callbacks: Callable[[], None],
 ) -> None:
     """Shows data in a component; where parts are collected, it is kept instead."""
-    collected = _COLLECTED.get()
+    collected = _ANSWER.get()
     if collected is not None:
         collected[key] = data
     else:
@@ -35,8 +35,8 @@ def collected_parts() -> Iterator[Parts]:
     {'shapes': {'html': '<table>'}}
     """
     parts: Parts = {}
-    token = _COLLECTED.set(parts)
+    token = _ANSWER.set(parts)
     try:
         yield parts
     finally:
-        _COLLECTED.reset(token)
+        _ANSWER.reset(token)

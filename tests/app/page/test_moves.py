@@ -155,7 +155,7 @@ def test_a_page_is_known_while_its_session_lasts(monkeypatch: pytest.MonkeyPatch
         moves.remember(LENET, VALUES, dark=True)
         moves.remember(LENET, VALUES, dark=True)
     found = shown_page("a", "lenet")
-    assert found is session[moves.SHOWN]
+    assert found is session[moves.SHOWN_PAGE_KEY]
     assert found is not None and found.state == {"h": 3, "wide": "860"}
     assert shown_page("a", PAGE) is shown_page("b", "lenet") is None
     session.clear()
