@@ -47,16 +47,17 @@ async function unpack(host, text) {
   if (host.unpacking === text) return;
   host.unpacking = text;
   const found = await check(host, text);
-  host.unpacking = null;
+  if (host.unpacking === text) host.unpacking = null;
   if (host.ended || own().get("views") !== text) return;
   write(host, found ? { views: found.views } : { views: null });
 }
 
 async function take(host, input) {
   const [file] = input.files;
+  if (file) host.opened = file;
   const found = file && (await check(host, file.size > 64000 ? " ".repeat(64001) + "{" : await file.text()));
   input.value = "";
-  if (!found) return;
+  if (!found || host.ended || file !== host.opened) return; // another one was opened meanwhile
   store(Object.assign(host, { views: read(found.views, host.pages) }), true);
   go(host, 1);
 }

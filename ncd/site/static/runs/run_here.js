@@ -65,11 +65,11 @@ async function run() {
   busy = true;
   const found = await calculate({ ...message, more: [], wanted: [...task.inputs, ...task.outputs.map((_, i) => `out${i}`), ...task.maps.map(({ value }) => value)] });
   busy = false;
-  if (found.error) return fail(found.error);
   if (again) {
     again = false;
     return run();
   }
+  if (found.error) return;
   const { ms, values } = found;
   tell(`Ran in this browser, in ${ms < 1 ? "under 1" : Math.round(ms)} ms.`);
   task.outputs.forEach((id, i) => (values[id] = values[`out${i}`]));
@@ -80,8 +80,8 @@ async function run() {
 function calculate(message) {
   if (!worker) {
     worker = new Worker("../runtime/run_worker.js", { type: "module" });
-    worker.onmessage = ({ data }) => waiting.get(data.number)?.(data);
-    worker.onerror = () => waiting.get(runs)?.({ error: "the runtime could not be loaded from this host" });
+    worker.onmessage = ({ data }) => (data.error ? fail(data.error) : waiting.get(data.number)?.(data));
+    worker.onerror = () => fail("the runtime could not be loaded from this host");
     tell("Loading the runtime, 4 MB …");
   }
   const number = ++runs;
@@ -96,17 +96,17 @@ async function values_of(ids) {
   if (wanted.length) {
     const more = MADE.filter((id) => !task.maps.some(({ value }) => value === id));
     const found = await calculate({ ...message, more, wanted });
-    if (found.error) fail(found.error);
     Object.assign(values, found.values);
   }
   return values;
 }
 
+// Ends the runtime, which may be broken; all that wait for it hear so, and the next run loads another.
 function fail(error) {
   worker.terminate();
   worker = null;
-  waiting.clear();
   tell(`It did not run: ${error}.`);
+  for (const answer of waiting.values()) answer({ error });
 }
 
 function show_results() {

@@ -82,7 +82,7 @@ async function show_step() {
   const { takes, makes, same, kind, weights } = steps[at - 1];
   const own = makes.includes(chosen_array) ? [chosen_array, ...makes.filter((id) => id !== chosen_array)] : makes;
   const values = await values_of([...takes, ...own, ...weights]);
-  if (at !== step_now) return;
+  if (at !== step_now || values !== last.values) return; // of another step, or of a run before
   const row = (title, ids, wide) => {
     const every = ids.filter((id) => values[id]);
     const known = every.slice(0, same && ids === own ? 1 : ARRAYS);
