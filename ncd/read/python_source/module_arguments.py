@@ -352,10 +352,9 @@ def _docstrings(text: str) -> dict[str, str]:
     found = {}
     for node in ast.walk(syntax_tree(text)):
         if isinstance(node, ast.ClassDef):
-            steps = [
-                x for x in node.body if isinstance(x, ast.FunctionDef) and x.name == "__init__"
-            ]
-            words = (ast.get_docstring(one) for one in (node, *steps))
+            parts = [one for one in node.body if isinstance(one, ast.FunctionDef)]
+            steps = (ast.get_docstring(one) for one in parts if one.name == "__init__")
+            words = (ast.get_docstring(node), *steps)
             found[node.name] = "\n".join(filter(None, words))
     return found
 
