@@ -16,7 +16,7 @@ import pytest
 
 import ncd
 from ncd.installation import ROOT
-from tools import live_diagrams, reference_examples
+from tools import live_diagrams, reference_examples, reference_pages
 
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 
@@ -42,6 +42,8 @@ def test_it_builds_without_a_warning_and_every_link_leads_somewhere(tmp_path: Pa
     shown = re.findall(r"<ncd-diagram files [^>]*>", "".join(pages.values()))
     assert len(shown) >= 6 and not re.search("<ncd-diagram (?!files)", "".join(pages.values()))
     assert (tmp_path / "ncd-diagram.js").exists()
+    signs = re.findall(r'src="?(signs/[\w-]+\.svg)#', pages["notation.html"] + pages["ops.html"])
+    assert len(signs) > 200 and all((tmp_path / sign).read_text()[:4] == "<svg" for sign in signs)
     assert "&gt;&gt;&gt; " not in re.sub(
         r"<code.*?</code>", "", pages["reference.html"], flags=re.S
     )
@@ -52,6 +54,16 @@ def test_its_examples_are_right(page: Path) -> None:
     flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
     found = doctest.testfile(str(page), module_relative=False, optionflags=flags)
     assert found.failed == 0
+
+
+def test_the_reference_has_every_public_name_and_its_ops_every_op() -> None:
+    text = (ROOT / "docs" / "reference.md").read_text()
+    named = {
+        name for part in re.findall("<ncd-names>(.*)</ncd-names>", text) for name in part.split()
+    }
+    ops = {op.__name__ for op in ncd.ops.CATALOGUE}
+    assert named == {*ncd.__all__, "compile"} - ops
+    assert {line[3:] for line in reference_pages.op_lines() if line.startswith("## ")} == ops
 
 
 def test_a_page_of_sphinx_keeps_the_element(tmp_path: Path) -> None:
@@ -65,7 +77,7 @@ def test_a_page_of_sphinx_keeps_the_element(tmp_path: Path) -> None:
     assert '<script src="http://127.0.0.1:8501/ncd-diagram.js"></script>' in built
 
 
-@pytest.mark.parametrize("module", [live_diagrams, reference_examples], ids=str)
+@pytest.mark.parametrize("module", [live_diagrams, reference_examples, reference_pages], ids=str)
 def test_what_builds_it_is_right(module: ModuleType) -> None:
     assert doctest.testmod(module).failed == 0 < doctest.testmod(module).attempted
 

@@ -17,13 +17,15 @@ from ncd.__main__ import main, parser
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
+COMMAND_LINE = (ROOT / "docs" / "command-line.md").read_text()
+SETTINGS = (ROOT / "docs" / "settings.md").read_text()
 
 
 def blocks(text: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", text, re.M | re.S)
 
 
-COMMANDS = [line for block in blocks(README, "sh") for line in block.splitlines()]
+COMMANDS = [line for block in blocks(COMMAND_LINE, "sh") for line in block.splitlines()]
 
 
 def test_the_first_lines_are_the_two_commands() -> None:
@@ -85,14 +87,14 @@ def subcommands() -> list[str]:
     return list(commands.choices)
 
 
-def test_every_command_is_in_the_readme() -> None:
+def test_every_command_is_in_the_documentation() -> None:
     commands = {shlex.split(line)[1] for line in COMMANDS}
     assert commands == set(subcommands())
 
 
 def test_the_settings_are_those_of_the_code() -> None:
     text = "".join(path.read_text() for path in (ROOT / "ncd").rglob("*.py"))
-    assert set(re.findall(r"NCD_[A-Z_]+", text)) == set(re.findall(r"NCD_[A-Z_]+", README))
+    assert set(re.findall(r"NCD_[A-Z_]+", text)) == set(re.findall(r"NCD_[A-Z_]+", SETTINGS))
     limits = ncd.Limits()
     assert (limits.bytes, limits.flops) == (2e9, 2e11)
 

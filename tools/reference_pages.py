@@ -1,0 +1,111 @@
+"""A hook of MkDocs: all signs of the notation, all ops and all public names, from the code.
+
+In a page, ``<ncd-signs></ncd-signs>`` is every sign, drawn, ``<ncd-ops></ncd-ops>`` every op with
+its sign and docstring, ``<ncd-names>cost Cost</ncd-names>`` public names with their docstrings.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+sys.path.append(str(Path(__file__).parents[1]))
+
+import ncd
+from ncd.drawing.legend.legend import GROUPS
+from ncd.language.op import Op
+from ncd.site import markup
+
+FOLDER = "signs"
+ELEMENT = re.compile(r"^<ncd-(signs|ops|names)>([^<]*)</ncd-\1>$", re.M)
+pictures: dict[str, ncd.Drawing] = {}  # of this build, by the names of their files
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Returns the text of a page, in which each element is the list that it stands for."""
+    lists = {"signs": sign_lines, "ops": op_lines, "names": name_lines}
+    return ELEMENT.sub(lambda found: "\n".join(lists[found[1]](found[2])), markdown)
+
+
+def on_post_build(*, config: Any, **_: Any) -> None:
+    """Writes the pictures, each for a light and for a dark page."""
+    folder = Path(config.site_dir) / FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, drawing in pictures.items():
+        (folder / f"{name}.svg").write_text(drawing.svg())
+
+
+def sign_lines(_: str = "") -> Iterator[str]:
+    """Yields the lines of all signs: a table for each group."""
+    for group, signs in GROUPS.items():
+        yield from (
+            "",
+            f"## {group}",
+            "",
+            "| sign | name | meaning | in code |",
+            "| --- | --- | --- | --- |",
+        )
+        for sign in signs:
+            shown = picture(
+                f"sign-{slug(sign.name)}", sign.picture(), sign.picture(dark=True), sign.title
+            )
+            code = f"`{sign.code}`".replace("|", "\\|") if sign.code else ""
+            yield f"| {shown} | {sign.title} | {markup.text(sign.explanation)} | {code} |"
+
+
+def op_lines(_: str = "") -> Iterator[str]:
+    """Yields the lines of all ops: a heading, the sign of an example, and the docstring."""
+    for op in sorted(ncd.ops.CATALOGUE, key=lambda op: op.__name__):
+        example = type(op).examples()[0] if isinstance(op, Op) else op.examples()[0]
+        term = ncd.Id(example.dom) >> example.op
+        light, dark = ncd.draw(term, "names"), ncd.draw(term, "names", dark=True)
+        shown = picture(f"op-{slug(op.__name__)}", light, dark, f"The sign of {op.__name__}")
+        yield from (f"## {op.__name__}", "", shown, "")
+        yield from reference(f"{op.__module__}.{op.__qualname__}", op.__name__, heading=False)
+
+
+def name_lines(names: str) -> Iterator[str]:
+    """Yields the lines of public names of the package.
+
+    >>> next(name_lines("cost"))
+    '::: ncd.circuit.costs.cost'
+    """
+    for name in names.split():
+        value = getattr(ncd, name)
+        home = value if hasattr(value, "__qualname__") else type(value)
+        yield from reference(f"{home.__module__}.{home.__qualname__}", f"ncd.{name}")
+
+
+def reference(path: str, title: str, heading: bool = True) -> Iterator[str]:
+    """Yields the lines by which mkdocstrings shows a docstring."""
+    yield f"::: {path}"
+    yield "    options:"
+    yield f"      heading: {title}"
+    yield f"      toc_label: {title.removeprefix('ncd.')}"
+    yield f"      show_root_heading: {str(heading).lower()}"
+    yield f"      show_root_toc_entry: {str(heading).lower()}"
+    yield "      show_bases: false"
+    yield "      members: false"
+    yield ""
+
+
+def picture(name: str, light: ncd.Drawing, dark: ncd.Drawing, title: str) -> str:
+    """Returns the HTML of a picture that follows the theme of the page."""
+    pictures[f"{name}-light"], pictures[f"{name}-dark"] = light, dark
+    said = markup.text(title)
+    return "".join(
+        f'<img src="{FOLDER}/{name}-{theme}.svg#only-{theme}" alt="{said}">'
+        for theme in ("light", "dark")
+    )
+
+
+def slug(name: str) -> str:
+    """Returns a name as that of a file.
+
+    >>> slug("Einsum cap")
+    'einsum-cap'
+    """
+    return re.sub("[^a-z0-9]+", "-", name.lower()).strip("-")
