@@ -17,12 +17,11 @@ from ncd.language.terms import Term
 from ncd.rewrite.gradient import (
     Env,
     ForwardTape,
-    Parameters,
     TapeEntry,
-    TermRecorder,
     write,
     write_backward,
 )
+from ncd.rewrite.rules.term_recorder import Parameters, TermRecorder
 from ncd.words import plain_text
 
 MIN_BOX_STEPS = (

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
-from ncd.circuit.circuit import Cell
 from ncd.errors import MismatchError
-from ncd.language.terms import Term
-from ncd.rewrite.rules.rule import NO_OPTIONS, Options, Replacement, Rule, Target, keep_names
-from ncd.rewrite.rules.term_paths import Path, identity
+from ncd.rewrite.rules.rule import (
+    NO_OPTIONS,
+    Options,
+    Replacement,
+    Rule,
+    Target,
+)
+from ncd.rewrite.rules.term_paths import identity
 
 
 class Remove(Rule):
@@ -25,7 +29,6 @@ class Remove(Rule):
         return "Remove"
 
     def replacement(self, target: Target, options: Options) -> Replacement:
-        path = target.path
         if target.inputs != target.outputs:
             raise MismatchError(
                 f"it takes ({target.inputs}) and gives ({target.outputs}), so that nothing would "
@@ -34,13 +37,4 @@ class Remove(Rule):
                 bound=target.inputs.axes,
                 cure="an op that gives the axes that it takes, or another op in its place",
             )
-        kept: dict[Path, Term] = {**keep_names(target.paths, cells_within(target))}
-        return Replacement({**kept, path: identity(target.inputs)})
-
-
-def cells_within(target: Target) -> tuple[Cell, ...]:
-    """Returns the op at a place, or all ops of its block."""
-    if target.cell is not None:
-        return (target.cell,)
-    ids = target.circuit.cell_ids_by_fence.get(target.place, ())
-    return tuple(map(target.circuit.cell, ids))
+        return Replacement({target.path: identity(target.inputs)})

@@ -107,7 +107,19 @@ class BlockSteps:
         if self.source is not None:
             return self.source
         items = [step.write_applied() for step in _in_order(self.steps)]
-        return wire_together(items, self.inputs, self.outputs, self.arrays)
+        return _without_first_wires(wire_together(items, self.inputs, self.outputs, self.arrays))
+
+
+def _without_first_wires(term: Then) -> Term:
+    """Returns the term without the wires at its start, where its other steps say as much."""
+    first, *rest = term.steps
+    if not rest or not isinstance(first, Id):
+        return term
+    try:
+        short = Then(*rest) if len(rest) > 1 else rest[0]
+    except MismatchError:
+        return term
+    return short if short.dom.spec == term.dom.spec else term
 
 
 def _in_order(steps: Sequence[BlockStep]) -> list[BlockStep]:
@@ -165,7 +177,9 @@ def _with_bodies(term: Term, bodies: Sequence[BlockSteps]) -> Term:
 def read_steps(circuit: Circuit) -> BlockSteps:
     """Returns the steps of the term of a circuit, under the names that its arrays have there."""
     arrays = Type(value.array for value in circuit.inputs)
-    return _StepReader(circuit).block(circuit.term, arrays)
+    found = _StepReader(circuit).block(circuit.term, arrays)
+    ids = (value.id for value in circuit.inputs)
+    return replace(found, slots={**dict(zip(ids, found.inputs, strict=True)), **found.slots})
 
 
 class _StepReader:

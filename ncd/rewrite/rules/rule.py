@@ -8,13 +8,22 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from ncd.circuit.circuit import Cell, Circuit, Fence, Value
+from ncd.circuit.elaborate import elaborate
 from ncd.errors import MismatchError, ParseError, UnknownNameError, short_repr, unknown_name_error
 from ncd.language.axes import Array, Type
+from ncd.language.blocks import Block
 from ncd.language.cached_property import lazy_property
 from ncd.language.fields import field_names
-from ncd.language.op import Op
+from ncd.language.loops import Repeat, Scan
 from ncd.language.terms import Term, replace_fields
-from ncd.rewrite.rules.term_paths import Path, TermPaths, part_at, replace_parts
+from ncd.rewrite.rules.term_paths import (
+    Path,
+    TermPaths,
+    ancestors,
+    part_at,
+    replace_parts,
+    with_names,
+)
 
 Options = Mapping[str, Any]  # parameters of a rewrite, as JSON has them
 Weights = Mapping[str, Any]  # tensors by their names in a compiled module
@@ -104,8 +113,8 @@ class Target:
     def check(self) -> None:
         """Raises UnknownNameError if the term has no such place."""
         axes = {axis.name for axis in self.circuit.axes}
-        places: tuple[object, ...] = (self.cell, self.value, self.fence)
-        if self.place and self.axis not in axes and all(place is None for place in places):
+        ids = {*self.circuit.cells_by_id, *self.circuit.values, *self.paths.by_id}
+        if self.place and self.axis not in axes and self.place not in ids:
             raise UnknownNameError(
                 f"there is no place {short_repr(self.place)}",
                 cure="an id such as n0, v0 or f0, or axis:NAME",
@@ -177,6 +186,7 @@ class Rule:
 
     def change(self, target: Target, options: Options) -> Change:
         """Returns the new term: the rule is applied in every body of a repetition alike."""
+        target = names_kept(target)
         found = [self.replacement(copy, options) for copy in target.copies()]
         parts = {path: part for one in found for path, part in one.parts.items()}
         makers = [one.weights for one in found if one.weights is not None]
@@ -228,29 +238,113 @@ def unused_layer_name(circuit: Circuit, name: str) -> str:
     return found
 
 
-def keep_names(paths: TermPaths, gone: Iterable[Cell]) -> dict[Path, Op]:
-    """Returns the ops that another one of their name precedes, under the names that they have.
-
-    Of two layers ``L`` of one module the second is called ``L_2``; without the first it would take
-    its name, and its weights.
-    """
-    named = {(cell.module_path, getattr(cell.op, "name", "")) for cell in gone if cell.name}
-    ids = {cell.id for cell in gone}
-    return {
-        paths.by_id[cell.id]: _rename_layer(cell)
-        for cell in paths.circuit.cells
-        if cell.id not in ids
-        and cell.name != getattr(cell.op, "name", "")
-        and (cell.module_path, getattr(cell.op, "name", "")) in named
-    }
-
-
-def _rename_layer(cell: Cell) -> Op:
-    own = {name: getattr(cell.op, name) for name in field_names(type(cell.op))}
-    op: Op = replace_fields(cell.op, {**own, "name": cell.name})
-    return op
+def unused_axis_name(circuit: Circuit, name: str) -> str:
+    """Returns a name for a new axis that no axis has."""
+    taken = {axis.name for cell in circuit.cells for axis in (*cell.site.axes, *cell.site.reads)}
+    taken |= {axis.name for axis in circuit.axes}
+    found, number = name, 1
+    while found in taken:
+        number += 1
+        found = f"{name}{number}"
+    return found
 
 
 def single_array(arrays: Type) -> Array | None:
     """Returns the only array of a type of real numbers; None for others."""
     return arrays[0] if len(arrays) == 1 and arrays[0].below is None else None
+
+
+# --- Parameters that get other names
+
+
+def cells_within(target: Target) -> tuple[Cell, ...]:
+    """Returns the op at a place, or all ops of its block."""
+    if target.cell is not None:
+        return (target.cell,)
+    ids = target.circuit.cell_ids_by_fence.get(target.place, ())
+    return tuple(map(target.circuit.cell, ids))
+
+
+def scope_around(target: Target) -> tuple[str, ...]:
+    """Returns the submodules that a place stands in."""
+    depth = sum(map(_module_count, ancestors(target.term, target.path)))
+    cells = cells_within(target)
+    return cells[0].module_path[:depth] if cells else ()
+
+
+def _module_count(term: Term) -> int:
+    """Returns how many submodules a term puts around its parts."""
+    if isinstance(term, Repeat):
+        return 1 if term.shared else 2
+    return int(isinstance(term, Block | Scan) and bool(term.name))
+
+
+def move_parameters(
+    cells: Iterable[Cell], move: Callable[[str], str]
+) -> Callable[[Weights], Weights]:
+    """Returns the function that gives the parameters of ops under other paths."""
+    paths = {cell.path: move(cell.path) for cell in cells if cell.name}
+
+    def moved(old: Weights) -> Weights:
+        found = {}
+        for name, x in old.items():
+            for before, after in paths.items():
+                if name == before or name.startswith(f"{before}."):
+                    found[after + name[len(before) :]] = x
+        return found
+
+    return moved
+
+
+def fresh_copy(part: Term, circuit: Circuit) -> Term:
+    """Returns the part with new names for its layers, so that it has weights of its own."""
+    name = getattr(part, "name", "")
+    if isinstance(name, str) and name:
+        own = {field: getattr(part, field) for field in field_names(type(part))}
+        new: Term = replace_fields(part, {**own, "name": unused_layer_name(circuit, name)})
+        return new
+    if not part.children:
+        return part
+    return replace_parts(
+        part, {(i,): fresh_copy(child, circuit) for i, child in enumerate(part.children)}
+    )
+
+
+def kept_names(paths: TermPaths) -> dict[Path, str]:
+    """Returns the names of layers and blocks that another one of their name precedes.
+
+    Of two layers ``L`` of one module the second is called ``L_2``; without the first it would take
+    its name, and its weights.
+    """
+    found = {}
+    for cell in paths.circuit.cells:
+        if cell.name and cell.name != getattr(cell.op, "name", "") and cell.id in paths.by_id:
+            found[paths.by_id[cell.id]] = cell.name
+    for fence in paths.circuit.fences:
+        if fence.scope and fence.scope[-1] != getattr(fence.term, "name", ""):
+            found[paths.by_id[fence.id]] = fence.scope[-1]
+    return found
+
+
+def all_names_kept(paths: TermPaths) -> TermPaths:
+    """Returns the same term, in which every layer is called as its parameters are.
+
+    So its ops can be put in another order.
+    """
+    names = kept_names(paths)
+    return TermPaths(elaborate(with_names(paths.circuit.term, names))) if names else paths
+
+
+def names_kept(target: Target) -> Target:
+    """Returns the place in a term whose layers keep their names when those at the place change."""
+    names = kept_names(target.paths) if target.is_part else {}
+    if not names:
+        return target
+    inside = _layer_names(target.part)
+    same = (getattr(part_at(target.term, path), "name", "") in inside for path in names)
+    return Target(all_names_kept(target.paths), target.place) if any(same) else target
+
+
+def _layer_names(term: Term) -> set[str]:
+    own = getattr(term, "name", "")
+    return {own, *(name for part in term.children for name in _layer_names(part))} - {""}

@@ -9,15 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import count
+from typing import Any
 
 from ncd.circuit.circuit import Circuit
 from ncd.errors import UnknownNameError
 from ncd.language.axes import Array, Type
 from ncd.language.blocks import Block, Equation
 from ncd.language.cached_property import lazy_property
+from ncd.language.fields import field_names
 from ncd.language.loops import Repeat, Scan
 from ncd.language.op import Op
-from ncd.language.terms import Beside, Id, Term, Then
+from ncd.language.terms import Beside, Id, Term, Then, replace_fields
 
 Path = tuple[int, ...]  # the numbers of the children, from the whole term
 ANY_ARRAY = Array()
@@ -59,17 +61,25 @@ class TermPaths:
         """
         path = self.path(id)
         found = [path]
-        for depth, part in enumerate(_ancestors(self.circuit.term, path)):
+        for depth, part in enumerate(ancestors(self.circuit.term, path)):
             if isinstance(part, Repeat):
                 others = (i for i in range(len(part.bodies)) if i != path[depth])
                 moved = [(*one[:depth], i, *one[depth + 1 :]) for i in others for one in found]
                 found += moved
         kind = type(part_at(self.circuit.term, path))
-        return tuple(
+        ids = [
             self.ids[one]
             for one in found
             if one in self.ids and type(part_at(self.circuit.term, one)) is kind
-        )
+        ]
+        return (*ids, *self._same_layer(ids))
+
+    def _same_layer(self, ids: list[str]) -> list[str]:
+        """Returns the other ops whose layer is that of one of these, as on sides of equations."""
+        cells = self.circuit.cells_by_id
+        layers = {cells[id].path for id in ids if id in cells and cells[id].name}
+        alike = (id for id, cell in cells.items() if cell.name and cell.path in layers)
+        return [id for id in alike if id not in ids and id in self.by_id]
 
 
 def _number_parts(
@@ -87,7 +97,7 @@ def _number_parts(
         yield from _number_parts(part, (*path, i), cells, fences)
 
 
-def _ancestors(term: Term, path: Path) -> Iterator[Term]:
+def ancestors(term: Term, path: Path) -> Iterator[Term]:
     """Yields the terms on the way to a path, without its end."""
     for i in path:
         yield term
@@ -187,7 +197,7 @@ def _join_wires(parts: list[Term]) -> Term:
     """Returns parts beside each other; all of them as one if each passes its arrays on."""
     wires = [part.type for part in parts if isinstance(part, Id)]
     if len(wires) < len(parts):
-        return Beside(*parts)
+        return Beside(*parts) if len(parts) > 1 else parts[0]
     return Id(Type(array for arrays in wires for array in arrays))
 
 
@@ -196,6 +206,31 @@ def _with_inputs(new: Term, old: Term) -> Term:
     if new.dom.spec == old.dom.spec or len(new.dom) > len(old.dom):
         return new
     return identity(old.dom) >> new
+
+
+def with_names(term: Term, names: Mapping[Path, str]) -> Term:
+    """Returns the term with other names for the layers and blocks at some paths."""
+    if not names:
+        return term
+    new = dict[str, Any]({name: getattr(term, name) for name in field_names(type(term))})
+    inner: dict[int, dict[Path, str]] = {}
+    for path, name in names.items():
+        if path:
+            inner.setdefault(path[0], {})[path[1:]] = name
+        else:
+            new["name"] = name
+    equal: dict[Term, Term] = {}
+    parts = [
+        equal.setdefault(part := with_names(child, inner.get(i, {})), part)
+        for i, child in enumerate(term.children)
+    ]
+    for field, value in new.items():
+        if isinstance(value, Term):
+            new[field] = parts[0]
+        elif isinstance(value, tuple) and value and isinstance(value[0], Term):
+            new[field] = tuple(parts)
+    named: Term = replace_fields(term, new)
+    return named
 
 
 def identity(arrays: Type) -> Term:
