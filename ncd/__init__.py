@@ -17,7 +17,15 @@ from ncd import ops
 from ncd.circuit.circuit import Cell, Circuit, Fence, Loop, Value
 from ncd.circuit.definition import define
 from ncd.circuit.elaborate import Axes, elaborate
-from ncd.errors import LimitError, MismatchError, NCDError, ParseError, SizeError, UnknownNameError
+from ncd.errors import (
+    LimitError,
+    LookAheadError,
+    MismatchError,
+    NCDError,
+    ParseError,
+    SizeError,
+    UnknownNameError,
+)
 from ncd.installation import needed_by
 from ncd.language.axes import Array, Axis, Signature, Type, plain, seq, space
 from ncd.language.blocks import Block, Equation, abreast
@@ -48,6 +56,7 @@ if TYPE_CHECKING:
     from ncd.ops import *
     from ncd.read.torch_calls.import_recorder import ImportFailed
     from ncd.read.torch_module.from_torch import Box, Imported, from_torch
+    from ncd.rewrite.decode import Cache, CachedPass, CachePlacement, decode
     from ncd.rewrite.gradient import gradient
     from ncd.rewrite.rewriting import Rewrite, apply, rewrites
     from ncd.rewrite.tile_loop import Result, run_stream
@@ -93,6 +102,7 @@ _RUN = {
     "explain.thumbnails": ("thumbnails",),
     "read.torch_calls.import_recorder": ("ImportFailed",),
     "read.torch_module.from_torch": ("Box", "Imported", "from_torch"),
+    "rewrite.decode": ("Cache", "CachePlacement", "CachedPass", "decode"),
     "rewrite.tile_loop": ("Result", "run_stream"),
     "run.checkpointing": ("Saved", "SavedArray", "saved", "Checkpoints", "checkpoints"),
     "run.device": ("devices",),
@@ -118,6 +128,9 @@ __all__ = [
     "Beside",
     "Block",
     "Box",
+    "Cache",
+    "CachePlacement",
+    "CachedPass",
     "CausalMask",
     "Cell",
     "Checkpoints",
@@ -154,6 +167,7 @@ __all__ = [
     "LimitError",
     "Limits",
     "Linear",
+    "LookAheadError",
     "Loop",
     "Map",
     "MaxPool",
@@ -204,6 +218,7 @@ __all__ = [
     "catalogue",
     "checkpoints",
     "cost",
+    "decode",
     "define",
     "devices",
     "draw",

@@ -209,6 +209,30 @@ class SizeError(NCDError):
     """
 
 
+class LookAheadError(NCDError):
+    """A term whose positions depend on later ones, so that it cannot be run one by one.
+
+    Args:
+        fact: The fault, without a full stop.
+        op: The id of the op that looks ahead, in the circuit of the term; empty if it is none.
+        wire: The id of the array along which it looks.
+        cure: A term that would work.
+        where: The name of the op.
+
+    >>> from ncd import decode
+    >>> from ncd.ops import Softmax
+    >>> try:
+    ...     decode(Softmax("t:3"), "t")
+    ... except LookAheadError as error:
+    ...     error.op_id, error.wire
+    ('n0', 'v0')
+    """
+
+    def __init__(self, fact: str, *, op: str, wire: str, cure: str = "", where: str = "") -> None:
+        super().__init__(fact, cure=cure, where=where)
+        self.op_id, self.wire = op, wire
+
+
 class UnknownNameError(NCDError):
     """A name that is in no catalogue; the message gives the nearest one that is.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol
@@ -312,6 +313,44 @@ class TilingRule:
     parts: tuple[DeferredSummand, ...] = ()
 
 
+@dataclass(frozen=True)
+class Reach:
+    """The places of an input that one place of an output depends on, along one axis.
+
+    Place i of the output depends on the places from i + start to i + end of the input; of a
+    negative ``end`` it only sees earlier ones.
+
+    Args:
+        axis: The axis of the output that continues the input's; empty if none does.
+        start: The first offset; minus infinity for all places before.
+        end: The last offset; infinity for all places behind.
+        is_carried: Whether a number is carried from place to place, so the one before is enough.
+
+    Source: van den Oord et al. 2016, "WaveNet", section 2.1, for causal convolutions.
+
+    >>> from ncd.ops import Softmax, Window
+    >>> Window("x -> y w", 3, padding=2).reach_of("x:5", "x")
+    Reach(axis='y', start=-2, end=0, is_carried=False)
+    >>> Softmax("x").reach_of("y:2 x:3", "y").is_pointwise
+    True
+    """
+
+    axis: str = ""
+    start: float = 0
+    end: float = 0
+    is_carried: bool = False
+
+    @property
+    def is_pointwise(self) -> bool:
+        """Whether each place depends on the same place alone."""
+        return bool(self.axis) and not self.start and not self.end
+
+    @property
+    def is_everything(self) -> bool:
+        """Whether a place depends on all of the axis, or on nobody knows what of it."""
+        return math.isinf(self.end)
+
+
 class Tileable:
     """The base of ops: each can be cut into tiles along the axes that it is broadcast over.
 
@@ -340,6 +379,26 @@ class Tileable:
                 cure=f"an axis other than {axis}",
             )
         return TilingRule()
+
+    def reach(self, site: Site, axis: str, source: int = 0, target: int = 0) -> Reach:
+        """Returns which places along an axis of an input one place of an output depends on.
+
+        An axis that the op can be cut along, without joining anything, is worked on place by place.
+
+        Args:
+            site: The op at its place.
+            axis: The name of an axis of the input.
+            source: The index of the input.
+            target: The index of the output.
+        """
+        continued = axis if axis in site.outputs[target].names else ""
+        try:
+            rule = self.tiling_rule(site, axis)
+        except NCDError:
+            return Reach(continued, -math.inf, math.inf)
+        if not continued or rule.tile_reduction or rule.statistics or rule.parts:
+            return Reach(continued, -math.inf, math.inf)
+        return Reach(continued)
 
 
 # --- Ops: the generators of the language, and how they are broadcast over arrays
@@ -467,6 +526,11 @@ class Op(Differentiable, Tileable, Term):
             SizeError: For sizes that do not fit.
         """
         return remember_result(self, "_sites", inputs, self._site)
+
+    def reach_of(self, inputs: Type | str, axis: str, source: int = 0, target: int = 0) -> Reach:
+        """Returns :meth:`reach` on these arrays, which text may name: ``"y:2 x:3"``."""
+        arrays = Type.parse(inputs) if isinstance(inputs, str) else inputs
+        return self.reach(self.apply_to(arrays), axis, source, target)
 
     def _site(self, inputs: Type) -> Site:
         binding, signature, rule = Binding(), self.signature, self.broadcasting

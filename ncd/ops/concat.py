@@ -10,7 +10,7 @@ from ncd.errors import MismatchError, SizeError
 from ncd.language.axes import Axis, Signature
 from ncd.language.broadcasting import LEADING_ANY, BroadcastRule
 from ncd.language.fields import SIGNATURE, SignatureField, term_field
-from ncd.language.op import ArrayHandle, Glyph, Mark, Op, Sample, Site, Slots, TermBuilder
+from ncd.language.op import ArrayHandle, Glyph, Mark, Op, Reach, Sample, Site, Slots, TermBuilder
 from ncd.language.patterns import Binding
 from ncd.language.torch_code import Arg, Const, Method, Size, TorchExpr, Tuple, call
 from ncd.ops.axis_places import check_not_spatial, ports
@@ -57,6 +57,10 @@ class _ConcatenationOp(Op):
                 nearest=nearest,
             )
         binding.bind_size(name, left)
+
+    def offset(self, site: Site, piece: int) -> int:
+        """Returns the place of the whole axis at which a piece begins."""
+        return sum(site.size(axis.name) for axis in self.pieces[:piece])
 
     def check_axes(self, binding: Binding) -> None:
         for axis in (*self.pieces, self.concatenated_axis):
@@ -124,6 +128,12 @@ class Concat(_ConcatenationOp):
         bar = Mark("bar", ins=tuple(p for p, _, n in ins if n in own), outs=(new,))
         return Glyph(through, joins, marks=(bar,))
 
+    def reach(self, site: Site, axis: str, source: int = 0, target: int = 0) -> Reach:
+        if axis != self.pieces[source].name:
+            return super().reach(site, axis, source, target)
+        back = -self.offset(site, source)
+        return Reach(self.concatenated_axis.name, back, back)
+
     def latex(self, site: Site) -> str:
         return rf"z = [{' ; '.join('abcdefgh'[i % 8] for i in range(len(site.inputs)))}]"
 
@@ -189,6 +199,12 @@ class Cut(_ConcatenationOp):
         new = tuple(p for p, k, n in outs if n == site.own_outputs[k][0].name)
         bar = Mark("bar", ins=(sources[self.concatenated_axis.name],), outs=new)
         return Glyph(through, splits=splits, marks=(bar,))
+
+    def reach(self, site: Site, axis: str, source: int = 0, target: int = 0) -> Reach:
+        if axis != self.concatenated_axis.name:
+            return super().reach(site, axis, source, target)
+        ahead = self.offset(site, target)
+        return Reach(self.pieces[target].name, ahead, ahead)
 
     def latex(self, site: Site) -> str:
         letters = ["bcdefghi"[i % 8] for i in range(len(site.outputs))]

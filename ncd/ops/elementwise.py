@@ -269,7 +269,7 @@ class FormulaOp(Op):
     def pullback(
         self, site: Site, steps: TermBuilder, ins: Slots, outs: Slots, grads: Slots
     ) -> tuple[ArrayHandle | None, ...]:
-        rule, gradient = self._plainly_named(self.defining_formula), Operand(len(ins) + 1)
+        rule, gradient = self.plainly_named(self.defining_formula), Operand(len(ins) + 1)
         found: list[ArrayHandle | None] = []
         for number, slot in enumerate(ins, start=1):
             slope = derivative(rule, number) if slot.real and outs[0].real else ZERO
@@ -282,10 +282,10 @@ class FormulaOp(Op):
             found.append(steps.product((whole,), slot.axes))
         return tuple(found)
 
-    def _plainly_named(self, formula: Formula) -> Formula:
+    def plainly_named(self, formula: Formula) -> Formula:
         """Returns the formula with its names as any ``Map`` on the whole arrays reads them."""
         if isinstance(formula, Application):
-            parts = tuple(map(self._plainly_named, formula.parts))
+            parts = tuple(map(self.plainly_named, formula.parts))
             return Application(formula.operation, parts)
         if not isinstance(formula, Name):
             return formula

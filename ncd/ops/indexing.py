@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from keyword import iskeyword
@@ -12,7 +13,7 @@ from ncd.errors import MismatchError, NCDError, ParseError, SizeError, short_rep
 from ncd.language.axes import Array, Axis, Signature, Type
 from ncd.language.broadcasting import IN_PLACE, LEADING, BroadcastRule
 from ncd.language.fields import SIGNATURE, FieldFormat, SignatureField, read_fields, term_field
-from ncd.language.op import ArrayHandle, Glyph, Mark, Op, Sample, Site, Slots, TermBuilder
+from ncd.language.op import ArrayHandle, Glyph, Mark, Op, Reach, Sample, Site, Slots, TermBuilder
 from ncd.language.patterns import Binding
 from ncd.language.torch_code import (
     Align,
@@ -183,6 +184,13 @@ class Index(Op):
                 (dim,) = array.position(name)
                 expr = Select(expr, dim, places[name])
         return (expr,)
+
+    def reach(self, site: Site, axis: str, source: int = 0, target: int = 0) -> Reach:
+        """Returns that a lookup may take any place of the axis that is looked up in."""
+        looked_up = dict(self.at) or {_bounding_axis_name(self.dom[0]): 0}
+        if axis in looked_up and (self.at or source == 1):
+            return Reach("", -math.inf, math.inf)
+        return Reach(axis)
 
     def _lookup(self, site: Site) -> TorchExpr:
         (places, table), (out,) = site.inputs, site.outputs

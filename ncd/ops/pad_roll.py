@@ -18,7 +18,7 @@ from ncd.language.fields import (
     integer,
     term_field,
 )
-from ncd.language.op import ArrayHandle, Glyph, Op, Sample, Site, Slots, TermBuilder
+from ncd.language.op import ArrayHandle, Glyph, Op, Reach, Sample, Site, Slots, TermBuilder
 from ncd.language.patterns import Binding
 from ncd.language.torch_code import Arg, TorchExpr, call, number_or_tuple
 from ncd.ops.axis_places import single_mark_glyph, with_axes_last
@@ -98,6 +98,12 @@ class Pad(Op):
         return with_axes_last(
             site, lambda x, rest: call("F.pad", x, number_or_tuple(sides), **named)
         )
+
+    def reach(self, site: Site, axis: str, source: int = 0, target: int = 0) -> Reach:
+        old, new = self.dom[0][0], self.signature.cod[0][0]
+        if axis != old.name or site.axes_by_name[axis].spatial:
+            return super().reach(site, axis, source, target)
+        return Reach(new.name, -self.before, -self.before)
 
     def result_name(self, site: Site) -> str:
         return "padded"

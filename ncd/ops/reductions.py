@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
@@ -17,6 +18,7 @@ from ncd.language.op import (
     Glyph,
     Mark,
     Op,
+    Reach,
     Sample,
     Site,
     Slots,
@@ -77,6 +79,11 @@ class Cumulative(Op):
     def torch_code(self, site: Site) -> tuple[TorchExpr, ...]:
         (dim,) = site.inputs[0].position(self.axis[0].name)
         return (call(_CUMULATIVE_FUNCTIONS[self.how], Arg(0), dim=dim),)
+
+    def reach(self, site: Site, axis: str, source: int = 0, target: int = 0) -> Reach:
+        if axis != self.axis[0].name:
+            return super().reach(site, axis, source, target)
+        return Reach(axis, -math.inf, 0, is_carried=True)
 
     def result_name(self, site: Site) -> str:
         return "sums" if self.how == "sum" else "products"

@@ -10,7 +10,7 @@ from ncd.errors import ParseError, SizeError
 from ncd.language.axes import Array, Axis, Signature, Type
 from ncd.language.broadcasting import IN_PLACE_ANY, LEADING_ANY
 from ncd.language.fields import SIGNATURE, SignatureField, term_field
-from ncd.language.op import ArrayHandle, Glyph, Op, Sample, Site, Slots, TermBuilder
+from ncd.language.op import ArrayHandle, Glyph, Op, Reach, Sample, Site, Slots, TermBuilder
 from ncd.language.patterns import Binding
 from ncd.language.torch_code import Arg, Rearrange, TorchExpr, groups, merge_axes
 from ncd.ops.axis_places import single_mark_glyph, subscript, with_axes_last
@@ -250,6 +250,9 @@ class Rename(Op):
 
     def torch_code(self, site: Site) -> tuple[TorchExpr, ...]:
         return (Arg(0),)
+
+    def reach(self, site: Site, axis: str, source: int = 0, target: int = 0) -> Reach:
+        return Reach(dict(self.pairs).get(axis, axis))
 
     def glyph(self, site: Site) -> Glyph:
         return Glyph(through=tuple((i, i) for i in range(len(site.inputs[0]))))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
@@ -10,7 +11,18 @@ from ncd.errors import MismatchError, SizeError
 from ncd.language.axes import Array, Axis, Dim, Signature, Type
 from ncd.language.broadcasting import LEADING_ANY
 from ncd.language.fields import SIGNATURE, FieldFormat, SignatureField, integer, term_field
-from ncd.language.op import ArrayHandle, Glyph, Mark, Op, Ports, Sample, Site, Slots, TermBuilder
+from ncd.language.op import (
+    ArrayHandle,
+    Glyph,
+    Mark,
+    Op,
+    Ports,
+    Reach,
+    Sample,
+    Site,
+    Slots,
+    TermBuilder,
+)
 from ncd.language.patterns import Binding
 from ncd.language.torch_code import (
     Arg,
@@ -239,6 +251,16 @@ class SlidingWindowOp(Op):
         before, after = (*lead, *_layer_groups(own)), (*lead, *_layer_groups(new))
         x = rearrange(Arg(0), groups(array), before)
         return (rearrange(call(x), after, groups(out)),)
+
+    def reach(self, site: Site, axis: str, source: int = 0, target: int = 0) -> Reach:
+        """Returns the window of a step of 1 along one dimension; other windows see everything."""
+        old, new = self.position_axes
+        if axis != old.name:
+            return super().reach(site, axis, source, target)
+        if self.is_transposed or site.axes_by_name[axis].spatial or side(self.stride, 0) != 1:
+            return Reach(new.name, -math.inf, math.inf)
+        pad = side(self.pad, 0)
+        return Reach(new.name, -pad, self.span(0) - 1 - pad)
 
     @property
     def setting(self) -> str:

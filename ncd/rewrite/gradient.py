@@ -143,7 +143,7 @@ def write(steps: ForwardTape, unit: Cell | Loop, env: Env) -> None:
 def _loop(steps: ForwardTape, loop: Loop, env: Env) -> None:
     if loop.kind == "scan":
         slots = [lookup_local(steps, env, value) for value in loop.inputs]
-        _keep(env, loop.outputs, _write_scan(steps, loop, slots))
+        _keep(env, loop.outputs, write_scan(steps, loop, slots))
         return
     for body in loop.bodies:
         write_forward(steps, body, env)
@@ -259,7 +259,7 @@ class _ScanRecord:
         return (*out[:n], *totals, *by_input)
 
 
-def _write_scan(steps: ForwardTape, loop: Loop, slots: Slots) -> tuple[ArrayHandle, ...]:
+def write_scan(steps: ForwardTape, loop: Loop, slots: Slots) -> tuple[ArrayHandle, ...]:
     """Writes a scan whose parameters are states, and which keeps its states."""
     (circuit,), n = loop.bodies, loop.states
     assert isinstance(loop.term, Scan)
@@ -336,7 +336,7 @@ def gradient(term: Term, wrt: Literal["inputs", "parameters"] | Sequence[str] = 
     if not (isinstance(wrt, str) and wrt == "inputs"):
         wanted = _parameters(forward, wrt)
     made = tuple(grads.get(slot) or backward.zeros(slot.axes) for slot in wanted)
-    steps = [*_parameter_steps(forward), *forward.steps, *backward.steps]
+    steps = [*parameter_steps(forward), *forward.steps, *backward.steps]
     return assemble_term(steps, (*inputs, *(slot for _, slot in given)), made)
 
 
@@ -380,7 +380,7 @@ def _learns(forward: ForwardTape, path: str) -> bool:
     return any(one.is_learned for one in op.initial_values(op.apply_to(op.dom)).values())
 
 
-def _parameter_steps(forward: ForwardTape) -> list[AppliedTerm]:
+def parameter_steps(forward: ForwardTape) -> list[AppliedTerm]:
     """Returns the step that gives all parameters."""
     if not forward.learned:
         return []

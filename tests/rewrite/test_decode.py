@@ -1,0 +1,131 @@
+"""The cached pass equals the whole pass, position by position; what is not causal is refused."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+import ncd
+from ncd import LookAheadError, MismatchError, SizeError, Term, UnknownNameError, catalogue, decode
+from tests.rewrite.causal_terms import CAUSAL, LENGTH, NOT_CAUSAL
+
+ALONG_T = """
+    decoder-block decoder-only-block encoder-decoder grouped-queries latent-attention sliding-window
+    linear-attention delta-rule gpt-2 llama gemma mixtral deepseek t5 mamba lstm gru recall
+    induction brackets lora swiglu mixture-of-experts pointwise-feed-forward layer-norm
+"""
+ALONG_Y = """
+    scaled-dot-product-attention multi-head-attention torch-multihead-attention flash-attention
+"""
+CAUSAL_SYSTEMS = dict.fromkeys(ALONG_T.split(), "t") | dict.fromkeys(ALONG_Y.split(), "y")
+NOT_CAUSAL_SYSTEMS = """
+    encoder-block merged-qkv positional-embedding rotary bert reversal proofreader
+"""
+
+
+def run_both(term: Term, axis: str, keep: str, prompt: int) -> tuple[list[Tensor], list[Tensor]]:
+    """Returns the outputs of the whole pass and of the cached one, in float64."""
+    found = decode(term, axis, keep)
+    module = ncd.compile(term).double().eval()
+    inputs = [x.double() if x.is_floating_point() else x for x in ncd.example_inputs(term)]
+    with torch.no_grad():
+        whole = module(*inputs)
+    made = found.run(inputs, module.state_dict(), min(prompt, found.length))
+    return [*whole] if isinstance(whole, tuple) else [whole], [*made]
+
+
+def check(term: Term, axis: str, keep: str, prompt: int) -> None:
+    for whole, made in zip(*run_both(term, axis, keep, prompt), strict=True):
+        torch.testing.assert_close(made, whole, atol=1e-10, rtol=1e-10, equal_nan=True)
+
+
+@pytest.mark.parametrize("keep", ["fast", "small"])
+@pytest.mark.parametrize("name", CAUSAL_SYSTEMS)
+def test_a_causal_system_is_run_one_position_after_the_other(name: str, keep: str) -> None:
+    check(catalogue[name].build(), CAUSAL_SYSTEMS[name], keep, 3)
+
+
+@pytest.mark.parametrize("prompt", [1, 2, LENGTH - 1, LENGTH])
+@pytest.mark.parametrize("keep", ["fast", "small"])
+@pytest.mark.parametrize("name", CAUSAL)
+def test_a_hard_term_that_is_causal(name: str, keep: str, prompt: int) -> None:
+    check(CAUSAL[name], "t", keep, prompt)
+
+
+@pytest.mark.parametrize("name", NOT_CAUSAL)
+def test_a_term_that_is_not_causal_is_refused(name: str) -> None:
+    term, message = NOT_CAUSAL[name]
+    with pytest.raises(LookAheadError) as refusal:
+        decode(term, "t")
+    assert str(refusal.value).startswith(f"{message}. Try a mask so that no position sees later")
+    circuit = ncd.elaborate(term)
+    assert refusal.value.op_id in circuit.cells_by_id
+    cell = circuit.cell(refusal.value.op_id)
+    assert refusal.value.wire in {value.id for value in (*cell.inputs, *cell.outputs)}
+
+
+@pytest.mark.parametrize("name", NOT_CAUSAL_SYSTEMS.split())
+def test_a_system_that_is_not_causal_is_refused(name: str) -> None:
+    with pytest.raises(LookAheadError, match="sees place"):
+        decode(catalogue[name].build(), "t")
+
+
+def test_what_is_kept_of_published_models() -> None:
+    """Llama 3 8B keeps 128 KiB a token in bfloat16, and latent attention 1,152 bytes a layer."""
+    llama = catalogue["llama"]
+    found = decode(llama.build(**{**llama.preset("llama-3-8b").knobs, "t": 16}))
+    assert found.placements[0].bytes_per_position("bfloat16") == 131_072
+    deepseek = catalogue["deepseek"]
+    sizes = {**deepseek.preset("deepseek-v2-lite").knobs, "t": 16}
+    small = decode(deepseek.build(**sizes), keep=["kv_a_proj", "k_rope"])
+    assert small.placement.bytes_per_position("bfloat16") == 1152 * 27
+
+
+@pytest.mark.parametrize("name", ["gpt-2", "llama", "gemma", "latent-attention", "t5", "mamba"])
+def test_the_operations_of_a_position_are_those_of_the_step(name: str) -> None:
+    found = decode(catalogue[name].build())
+    assert found.placement.flops(found.length) == ncd.cost(found.step).flops
+
+
+def test_a_placement_may_be_chosen_by_names() -> None:
+    term = catalogue["latent-attention"].build()
+    found = decode(term, keep=["DKV", "KR"])
+    assert [(cache.name, cache.numbers) for cache in found.caches] == [("DKV", 16), ("KR", 8)]
+    with pytest.raises(MismatchError) as refusal:
+        decode(term, keep=["DKV"])
+    wanted = "decode: the others cannot be computed from DKV alone. Try KR as well."
+    assert str(refusal.value) == wanted
+    with pytest.raises(UnknownNameError, match="there is no array to keep 'K'"):
+        decode(term, keep=["K"])
+
+
+def test_the_longest_context_fits_beside_the_weights() -> None:
+    found = decode(catalogue["grouped-queries"].build())
+    (placement,) = found.placements
+    longest = placement.longest_context(100_000)
+    assert longest is not None
+    assert 2 * (placement.parameters + placement.count(longest)) <= 100_000
+    assert 2 * (placement.parameters + placement.count(longest + 1)) > 100_000
+    assert placement.longest_context(10) == 0
+    state = decode(catalogue["lstm"].build()).placements[0]
+    assert state.longest_context(100_000) is None
+
+
+def test_little_memory_to_move_makes_the_small_placement_the_best() -> None:
+    found = decode(catalogue["latent-attention"].build())
+    fast, small = found.placements
+    assert found.best(1, intensity=1e-3) == fast
+    assert found.best(10**6, intensity=1e6) == small
+
+
+def test_a_prompt_that_does_not_fit() -> None:
+    term = catalogue["grouped-queries"].build(t=6)
+    with pytest.raises(SizeError) as refusal:
+        decode(term, prompt=7)
+    assert str(refusal.value) == ("decode: prefill takes 1 to 6 positions, not 7. Try prompt = 1.")
+
+
+def test_an_axis_that_no_input_has() -> None:
+    with pytest.raises(UnknownNameError, match="no input has an axis q"):
+        decode(catalogue["gpt-2"].build(), "q")
