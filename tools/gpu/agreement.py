@@ -28,9 +28,11 @@ class Setting:
     device: str
     quick: bool = False
 
-    def pick(self, large: int, small: int) -> int:
-        """Returns a size, or the one of a quick run."""
-        return small if self.quick else large
+    def pick(self, large: int, small: int, on_cpu: int | None = None) -> int:
+        """Returns a size, or the one of a quick run, or the one of a whole run on a CPU."""
+        if self.quick:
+            return small
+        return on_cpu if on_cpu is not None and self.device == "cpu" else large
 
 
 def apart(one: Tensor, two: Tensor) -> float:
