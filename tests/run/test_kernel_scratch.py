@@ -149,3 +149,28 @@ def test_what_sizes_alone_bound_is_never_less_than_what_a_kernel_keeps(
         max(own.gather_bytes(), own.scatter_bytes(), own.weight_gradient_bytes(), own.columns)
         <= most
     )
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize(
+    ("queries", "keys", "rows", "columns"),
+    [(1, 1, 1, 1), (191, 511, 32, 511), (192, 512, 64, 512), (767, 513, 64, 512),
+     (768, 9, 256, 9), (31, 9, 31, 9)],
+)  # fmt: skip
+def test_each_thread_of_attention_has_a_tile_of_scores(
+    queries: int, keys: int, rows: int, columns: int, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """FlashAttentionKernel.cpp: rows by the number of queries, with a maximum and a sum of each."""
+    monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
+    query, key, value = (torch.zeros(1, 1, n, 8) for n in (queries, keys, keys))
+    forward = aten._scaled_dot_product_flash_attention_for_cpu.default
+    tile = rows * (columns + 2 + 8)
+    assert cpu_scratch_bytes(forward, (query, key, value), query) == threads * tile * 4
+    backward = aten._scaled_dot_product_flash_attention_for_cpu_backward.default
+    given = (query, query, key, value, query)
+    tile = rows * (2 * columns + 1)
+    assert cpu_scratch_bytes(backward, given, (query, key, value)) == threads * tile * 4
+    turned = torch.zeros(1, 1, 8, queries).mT  # is copied
+    extra = 4 * 8 * queries if queries > 1 else 0
+    given = (turned, query, key, value, query)
+    assert cpu_scratch_bytes(backward, given, (query, key, value)) == threads * tile * 4 + extra

@@ -39,8 +39,10 @@ CASTS: dict[str, Callable[[Tensor], Tensor]] = {
 def test_numbers_are_those_of_a_cast(name: str) -> None:
     x = torch.randn(5, 7, generator=torch.Generator().manual_seed(1)) * 300
     torch.testing.assert_close(round_to_format(x, name), CASTS[name](x), rtol=0, atol=1e-4)
-    kept = round_to_format(torch.tensor([1.0, -torch.inf, 0.5]), name)
-    assert kept[0] == 1 and kept[1] <= -448  # a mask stays a mask
+    row = torch.tensor([0.1, -torch.inf, 0.05, torch.inf])  # a mask stays, and is no largest one
+    kept = round_to_format(row, name)
+    torch.testing.assert_close(kept[::2], CASTS[name](row[::2]))
+    assert kept[1] <= -448 and kept[3] >= 448
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -119,7 +119,7 @@ def inside(html: str, name: str) -> list[str]:
 
 def images(html: str) -> list[NDArray[np.uint8]]:
     """Returns the colours (rows, columns, 3) of every image, pictures of a drawing among them."""
-    data = re.findall(r'(?:src|href)="data:image/png;base64,([^"]*)"', html)
+    data = re.findall(r"""(?:src|href)=["']data:image/png;base64,([^"']*)""", html)
     return [np.asarray(Image.open(BytesIO(b64decode(own))).convert("RGB")) for own in data]
 
 

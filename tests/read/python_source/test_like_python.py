@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from ncd.notation.term_reader import TextError
-from ncd.read.python_source.interpreter import Scope, SourceException
+from ncd.read.python_source.interpreter import Scope, SourceException, UnknownValue
 from ncd.read.python_source.source_reader import new_machine
 from ncd.read.python_source.source_tree import deep
 
@@ -135,6 +135,22 @@ ALIKE = """
 [replace(Config(), n=4).n, replace(Config(4), name="b").n, copy.copy([1, 2])]
 [copy.deepcopy({"a": [1]})]
 [asdict(Config(Config(1), [Config(2)]))["sizes"][0]["n"], asdict(Config(Config(1)))["n"]["n"]]
+[[2 * i + 1 for i in range(99)], [i / 4 for i in range(17)], [-i for i in range(16)]]
+[[i ** 2 % 7 for i in range(3, 40, 2)], [i // 3 - n for n in [2] for i in range(20)]]
+[[math.sqrt(i) + math.floor(i / 3) for i in range(20)], [math.pow(i, 2) for i in range(20)]]
+[float([np.power(2.0, i) for i in range(20)][-1]), [abs(i) for i in range(-9, 9)]]
+[[i for i in range(20) if i % 7], [str(i) for i in range(16)], [i for i in range(15)]]
+[[(i, j) for i, j in enumerate(range(20))], [1 for i in range(20)], [c[i] for i in range(20)]]
+[max([3, 1], [2, 9]), min("b", "a"), max((1, 2), key=lambda n: -n), min([4], [3], key=len)]
+[sum(range(5)), sum((0.5, 1)), any(x > 2 for x in (1, 3)), all(x > 0 for x in ())]
+[list(zip()), list(zip([1])), list(map(str, ())), list(enumerate([], 5)), list(reversed(()))]
+[slice(1, 3), slice(2), slice(None, None, -1), [1, 2, 3][slice(1, 3)], "abc"[slice(None, None, -1)]]
+[type(None) is type(3), type(c) == Child, type(True) is int, type(True) is bool, type({}) is dict]
+[hasattr(3, "nothing"), hasattr(Base, "kind"), getattr(c, "none", None), getattr(Base, "kind")]
+[round(-2.5), round(0.5), round(1.25, 1), round(7), divmod(-7, 2), pow(3, 2), abs(-0.0)]
+[1 < 3 > 2, 1 < 2 > 2, 3 > 2 > 1 > 0, 3 > 1 > 2 > 0, 1 == 1 == 2, 1 in [1] in [[1]]]
+[(0 or [] or {}), (1 and [] and 2), not (1 and 0), (None or 0), ("" and 1), (2 or 1 / 0)]
+["{{{}}}".format(3), "{0}{0}{1}".format("a", "b"), "a{b}c{d}".format(b=1, d=2), "{{}}".format()]
 """
 # The same of tensors and layers, of which it knows the shapes alone.
 TENSORS = """
@@ -200,6 +216,8 @@ TENSORS = """
 [bool(torch.tensor(1)), abs(torch.tensor(-2)).item()]
 [tuple(torch.Size([2, 3])), f"{x.shape}", f"{torch.float32}", str(x.dtype), len(torch.Size([2]))]
 [x.shape == (2, 3)]
+[sh(nn.Parameter()), nn.Parameter().requires_grad, nn.Parameter(requires_grad=False).requires_grad]
+[x.contiguous() is x, x.clone() is x, p.cpu() is p]
 [torch.Size([2]) + (3,), (1,) + x.shape, x.shape[:-1] + (4,), [*x.shape], x.size()[0]]
 [x.shape[-1] // 2]
 """
@@ -353,6 +371,45 @@ def test_an_expression_has_the_value_of_python(line: str) -> None:
 def test_statements_do_what_python_does(name: str) -> None:
     text = f"{HEAD}\n{PROGRAMS[name]}"
     assert repr(interpreted(text)) == repr(by_python(text))
+
+
+def steps(text: str) -> int:
+    machine, scope = new_machine(), Scope()
+    with deep():
+        machine.run(ast.parse(text).body, scope)
+    return machine.steps
+
+
+@pytest.mark.parametrize(
+    ("formula", "each"),
+    [("2 * i", 1), ("+".join(["i"] * 8), 1), ("+".join(["i"] * 9), 2), ("-i", 1), ("3", 1)],
+)
+def test_numbers_of_a_plain_formula_are_a_step_each(formula: str, each: int) -> None:
+    """Or one more for eight operations; what is no formula takes a step for each of its parts."""
+    text = f"found = [{formula} for i in range({{}})]"
+    assert steps(text.format(1016)) - steps(text.format(16)) == 1000 * each
+    plain = f"found = [{formula} for i in range({{}}) if 1]"
+    assert steps(plain.format(1016)) - steps(plain.format(16)) > 1000 * each
+
+
+def test_few_numbers_are_read_as_all_else_is() -> None:
+    text = "found = [2 * i + 1 for i in range({})]"
+    assert steps(text.format(16)) < steps(text.format(15))
+
+
+@pytest.mark.parametrize("value", ["lambda: 1", "len", "range(3)", "slice(1)", "iter([1])"])
+def test_a_type_that_has_no_name_here_is_not_known(value: str) -> None:
+    assert isinstance(interpreted(f"found = type({value})"), UnknownValue)
+    assert interpreted("found = type(None)") is type(None)
+
+
+@pytest.mark.parametrize("call", ["super()", "super(1)", "super(c)", "super().kind"])
+def test_super_outside_of_a_method_is_refused(call: str) -> None:
+    for text in (f"found = {call}", f"def f(): return {call}\nfound = f()"):
+        with pytest.raises(TextError) as error:
+            interpreted(f"{HEAD}\n{text}")
+        assert "super() stands outside of a method" in str(error.value)
+        assert error.value.cure == "super().__init__()"
 
 
 LONG = "it goes through more than 100,000 things"
