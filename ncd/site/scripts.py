@@ -15,7 +15,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).parents[1]
 IMPORT = re.compile(r'^import \{([^}]*)\} from "(\.[^"]+)";\n', re.MULTILINE)
 EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|let|class)\b)", re.MULTILINE)
-DECLARED = re.compile(
+DECLARATION = re.compile(
     r"^(export )?(?:async )?(?:function|const|let|class) (?:(\w+)|\{([^}]*)\}|\[([^\]]*)\])",
     re.MULTILINE,
 )
@@ -34,8 +34,8 @@ def script(*paths: str, loaded: Iterable[str] = ()) -> str:
     >>> script("site/static/figure/theme.js").count("function turnTheme")
     1
     """
-    known = set(_all_needed(loaded))
-    every = [*known, *(file for file in _all_needed(paths) if file not in known)]
+    known = set(_all_imported_files(loaded))
+    every = [*known, *(file for file in _all_imported_files(paths) if file not in known)]
     declared: dict[str, Path] = {}
     for file in every:
         for name, _ in _names(file):
@@ -45,8 +45,8 @@ def script(*paths: str, loaded: Iterable[str] = ()) -> str:
     return "".join(EXPORT.sub("", IMPORT.sub("", _text(file))) for file in every[len(known) :])
 
 
-def _all_needed(paths: Iterable[str]) -> list[Path]:
-    return list(dict.fromkeys(file for path in paths for file in _needed(PACKAGE / path)))
+def _all_imported_files(paths: Iterable[str]) -> list[Path]:
+    return list(dict.fromkeys(file for path in paths for file in _imported_files(PACKAGE / path)))
 
 
 def imports(file: Path) -> Iterator[tuple[Path, list[str]]]:
@@ -61,19 +61,19 @@ def exports(file: Path) -> set[str]:
     return {name for name, exported in _names(file) if exported}
 
 
-def _needed(file: Path, above: tuple[Path, ...] = ()) -> Iterator[Path]:
+def _imported_files(file: Path, above: tuple[Path, ...] = ()) -> Iterator[Path]:
     """Yields the files that a module needs, and then itself."""
     for other, names in imports(file):
         if missing := set(names) - exports(other):
             raise ImportError(f"{file.name}: {other.name} exports no {', '.join(sorted(missing))}")
         if other not in above:  # modules that import each other are one scope here
-            yield from _needed(other, (*above, file))
+            yield from _imported_files(other, (*above, file))
     yield file
 
 
 def _names(file: Path) -> Iterator[tuple[str, bool]]:
     """Yields each name that a module declares at its top, and whether it is exported."""
-    for exported, name, *several in DECLARED.findall(_text(file)):
+    for exported, name, *several in DECLARATION.findall(_text(file)):
         for own in (name, *re.split(r"[,\s]+", ",".join(several))):
             if own and own.isidentifier():
                 yield own, bool(exported)
