@@ -164,7 +164,7 @@ def _applicable(target: Target) -> Iterator[Rewrite]:
     for name, rule in RULES.items():
         for at, options in rule.candidates(target):
             try:
-                rule.change(Target(target.paths, at), options)
+                rule.check(Target(target.paths, at), options)
             except NCDError:
                 continue
             yield Rewrite(name, at, tuple(options.items()))

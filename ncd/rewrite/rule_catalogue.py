@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ncd.rewrite.edits.axis_edits import RenameAxis, ResizeAxis, SplitAxis
+from ncd.rewrite.edits.grouped_heads import GroupHeads
 from ncd.rewrite.edits.insert import Insert
 from ncd.rewrite.edits.remove import Remove
 from ncd.rewrite.edits.replace_op import Replace
-from ncd.rewrite.edits.rewire import Bypass, Move, Skip
+from ncd.rewrite.edits.rewire import Bypass, MoveAlongWire, Skip
 from ncd.rewrite.edits.unwrap import LayerCount, ShareWeights, Unwrap
 from ncd.rewrite.edits.wrap import (
     Duplicate,
@@ -35,6 +36,7 @@ EDITS: tuple[Rule, ...] = (
     Remove(),
     Bypass(),
     Replace(),
+    GroupHeads(),
     Insert(),
     WrapResidual(),
     WrapRepeat(),
@@ -44,7 +46,7 @@ EDITS: tuple[Rule, ...] = (
     Unwrap(),
     LayerCount(),
     ShareWeights(),
-    Move(),
+    MoveAlongWire(),
     Skip(),
     RenameAxis(),
     ResizeAxis(),

@@ -104,6 +104,9 @@ class Insert(Rule):
             for axes in kind.axes(value.array):
                 yield value.id, {"op": name, **({"axes": str(axes)} if axes else {})}
 
+    def check(self, target: Target, options: Options) -> None:
+        self.replacement(target, options)  # a new op that keeps the axes of an array fits
+
     def title(self, options: Options) -> str:
         along = f" over {options['axes']}" if options.get("axes") else ""
         return f"Insert {NEW_OPS[options['op']].title}{along}"

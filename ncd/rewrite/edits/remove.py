@@ -8,15 +8,15 @@ from typing import ClassVar
 from ncd.errors import MismatchError
 from ncd.rewrite.rules.rule import (
     NO_OPTIONS,
+    LocalRule,
     Options,
     Replacement,
-    Rule,
     Target,
 )
 from ncd.rewrite.rules.term_paths import identity
 
 
-class Remove(Rule):
+class Remove(LocalRule):
     """Takes an op or a block out: its wires run through."""
 
     name: ClassVar[str] = "remove"

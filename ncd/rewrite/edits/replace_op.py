@@ -11,7 +11,7 @@ from ncd.errors import MismatchError
 from ncd.language.axes import Array
 from ncd.language.terms import Term
 from ncd.ops import Elementwise, LayerNorm, Linear, Map, Reduce, RMSNorm, Softmax
-from ncd.rewrite.rules.rule import Options, Replacement, Rule, Target, op_at, pick
+from ncd.rewrite.rules.rule import LocalRule, Options, Replacement, Target, op_at, pick
 
 Choices = dict[str, Term]  # the new op by the name of the choice, with its axis behind a colon
 ACTIVATIONS = {
@@ -82,7 +82,7 @@ CHOICES: Mapping[type, Callable[..., Choices]] = {
 }
 
 
-class Replace(Rule):
+class Replace(LocalRule):
     """Puts another op of the same type in the place of an op; its layer keeps its name."""
 
     name: ClassVar[str] = "replace"

@@ -8,7 +8,7 @@ from typing import ClassVar
 from ncd.errors import MismatchError, NCDError, UnknownNameError, short_repr
 from ncd.language.axes import Array
 from ncd.ops import Add
-from ncd.rewrite.rules.block_steps import BlockStep, BlockSteps
+from ncd.rewrite.rules.block_steps import PLAIN_WIRES, BlockStep, BlockSteps
 from ncd.rewrite.rules.rule import Options, Target, count_option, pick
 from ncd.rewrite.rules.step_edits import (
     Region,
@@ -34,10 +34,11 @@ class Skip(StepRule):
         if cell is None:
             return
         around = {*cell.fences}
-        for place, value in enumerate(cell.inputs[:2]):
+        for place, value in enumerate(cell.inputs[:1]):  # another one by its number
             for other in _earlier(target, value.array):
                 maker = target.circuit.producers.get(other)
-                if other != value.id and (maker is None or around >= {*maker.fences}):
+                visible = maker is None or around >= {*maker.fences}
+                if visible and other != _without_copies(target, value.id):
                     yield target.place, {"from": other, "input": place + 1}
 
     def title(self, options: Options) -> str:
@@ -73,17 +74,34 @@ def _earlier(target: Target, array: Array) -> Iterator[str]:
     for cell in circuit.cells:
         for value in cell.inputs:
             same = value.array == array and value.array.below is None
-            if same and value.id not in seen:
-                seen.add(value.id)
-                yield value.id
+            id = _without_copies(target, value.id)
+            if same and id not in seen:
+                seen.add(id)
+                yield id
         if cell.id == target.place:
             return
 
 
+def _without_copies(target: Target, id: str) -> str:
+    """Returns the id of the array that an array is a copy of."""
+    maker = target.circuit.producers.get(id)
+    if maker is None or not isinstance(maker.op, PLAIN_WIRES):
+        return id
+    place = [value.id for value in maker.outputs].index(id)
+    return _without_copies(target, maker.inputs[maker.op.sources[place]].id)
+
+
 def _in_same_body(target: Target, source: str) -> str:
     """Returns the array that is to the op of this body what ``source`` is to that of its own."""
-    copies = Target(target.paths, source).copies()
     own = target.path
+    for loop in reversed(target.circuit.loops):
+        path = target.paths.by_id[loop.id]
+        if loop.kind == "repeat" and own[: len(path)] == path:
+            for body in loop.bodies:
+                ids = [value.id for value in body.inputs]
+                if source in ids:  # what a layer takes
+                    return loop.bodies[own[len(path)]].inputs[ids.index(source)].id
+    copies = Target(target.paths, source).copies()
 
     def shared(one: Target) -> int:
         maker = target.circuit.producers.get(one.place)
@@ -126,7 +144,7 @@ class Bypass(StepRule):
         return change_region(steps, region, lambda steps: leave_out(steps, i, place))
 
 
-class Move(StepRule):
+class MoveAlongWire(StepRule):
     """Moves an op along its wire, past the next op or the one before."""
 
     name: ClassVar[str] = "move"

@@ -14,9 +14,9 @@ from ncd.language.wire import Wire
 from ncd.ops import Add, Linear
 from ncd.rewrite.rules.rule import (
     NO_OPTIONS,
+    LocalRule,
     Options,
     Replacement,
-    Rule,
     Target,
     cells_within,
     count_option,
@@ -60,7 +60,7 @@ def check_keeps_type(target: Target, where: str) -> None:
         )
 
 
-class WrapResidual(Rule):
+class WrapResidual(LocalRule):
     """Adds what a part takes to what it gives."""
 
     name: ClassVar[str] = "residual"
@@ -80,7 +80,7 @@ class WrapResidual(Rule):
         return Replacement({target.path: around})
 
 
-class WrapRepeat(Rule):
+class WrapRepeat(LocalRule):
     """Runs a part several times, each time with weights of its own."""
 
     name: ClassVar[str] = "repeat"
@@ -111,7 +111,7 @@ def _is_real(arrays: Type) -> bool:
     return bool(arrays) and all(array.below is None for array in arrays)
 
 
-class WrapBlock(Rule):
+class WrapBlock(LocalRule):
     """Puts a fence around a part; its layers keep their names."""
 
     name: ClassVar[str] = "fence"
@@ -128,7 +128,7 @@ class WrapBlock(Rule):
         return Replacement({target.path: Block(target.part, options.get("title", "Block"))})
 
 
-class LowRankAdapter(Rule):
+class LowRankAdapter(LocalRule):
     """Adds a product of two narrow maps to a linear map; the second of them begins at 0."""
 
     name: ClassVar[str] = "low-rank-adapter"
@@ -160,7 +160,7 @@ def fresh(target: Target, name: str) -> str:
     return unused_layer_name(target.circuit, name)
 
 
-class Duplicate(Rule):
+class Duplicate(LocalRule):
     """Puts a second part with weights of its own beside a part, and adds what both give."""
 
     name: ClassVar[str] = "duplicate"

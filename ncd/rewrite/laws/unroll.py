@@ -11,9 +11,9 @@ from ncd.language.loops import Repeat
 from ncd.language.terms import Then
 from ncd.rewrite.rules.rule import (
     NO_OPTIONS,
+    LocalRule,
     Options,
     Replacement,
-    Rule,
     Target,
     cells_within,
     move_parameters,
@@ -24,7 +24,7 @@ from ncd.rewrite.rules.rule import (
 MOST_LAYERS = 8
 
 
-class Unroll(Rule):
+class Unroll(LocalRule):
     """Writes the layers of a repetition one after the other, each as a block."""
 
     name: ClassVar[str] = "unroll"

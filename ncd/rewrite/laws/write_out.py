@@ -31,9 +31,9 @@ from ncd.ops import (
 )
 from ncd.ops.weights import distinct_axes, unused_axis
 from ncd.rewrite.rules.rule import (
+    LocalRule,
     Options,
     Replacement,
-    Rule,
     Target,
     Weights,
     op_at,
@@ -259,7 +259,7 @@ TITLES: Mapping[str, str] = {
 }
 
 
-class WriteOut(Rule):
+class WriteOut(LocalRule):
     """Writes one op in another form that computes the same."""
 
     name: ClassVar[str] = "write"

@@ -8,7 +8,6 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from ncd.circuit.circuit import Cell, Circuit, Fence, Value
-from ncd.circuit.elaborate import elaborate
 from ncd.errors import MismatchError, ParseError, UnknownNameError, short_repr, unknown_name_error
 from ncd.language.axes import Array, Type
 from ncd.language.blocks import Block
@@ -20,9 +19,9 @@ from ncd.rewrite.rules.term_paths import (
     Path,
     TermPaths,
     ancestors,
+    identity,
     part_at,
     replace_parts,
-    with_names,
 )
 
 Options = Mapping[str, Any]  # parameters of a rewrite, as JSON has them
@@ -184,6 +183,10 @@ class Rule:
         """Returns the new parts at one place; raises NCDError if it does not apply."""
         raise NotImplementedError
 
+    def check(self, target: Target, options: Options) -> None:
+        """Raises NCDError if it does not apply at a place; cheaper than :meth:`change`."""
+        self.change(target, options)
+
     def change(self, target: Target, options: Options) -> Change:
         """Returns the new term: the rule is applied in every body of a repetition alike."""
         target = names_kept(target)
@@ -191,9 +194,29 @@ class Rule:
         parts = {path: part for one in found for path, part in one.parts.items()}
         makers = [one.weights for one in found if one.weights is not None]
         return Change(
-            replace_parts(target.term, parts, found[0].keep_inputs),
+            _with_parts(target.paths, parts, found[0].keep_inputs),
             lambda old: {name: x for make in makers for name, x in make(old).items()},
         )
+
+
+def _with_parts(paths: TermPaths, parts: Mapping[Path, Term], keep_inputs: bool) -> Term:
+    """Returns the term with other parts, which name all axes of their arrays if they have to."""
+    term = paths.circuit.term
+    try:
+        return replace_parts(term, parts, keep_inputs)
+    except MismatchError:
+        places = {path: Target(paths, paths.ids.get(path, WHOLE_TERM)) for path in parts}
+        wide = {path: identity(places[path].inputs) >> part for path, part in parts.items()}
+        return replace_parts(term, wide, keep_inputs)
+
+
+class LocalRule(Rule):
+    """The base of rules that put another part of the same type in the place of one."""
+
+    def check(self, target: Target, options: Options) -> None:
+        new = self.replacement(target, options).parts[target.path]
+        if new.infer_outputs(target.inputs) != target.outputs:
+            self.change(target, options)
 
 
 # --- Options that come from a link, checked
@@ -310,39 +333,14 @@ def fresh_copy(part: Term, circuit: Circuit) -> Term:
     )
 
 
-def kept_names(paths: TermPaths) -> dict[Path, str]:
-    """Returns the names of layers and blocks that another one of their name precedes.
-
-    Of two layers ``L`` of one module the second is called ``L_2``; without the first it would take
-    its name, and its weights.
-    """
-    found = {}
-    for cell in paths.circuit.cells:
-        if cell.name and cell.name != getattr(cell.op, "name", "") and cell.id in paths.by_id:
-            found[paths.by_id[cell.id]] = cell.name
-    for fence in paths.circuit.fences:
-        if fence.scope and fence.scope[-1] != getattr(fence.term, "name", ""):
-            found[paths.by_id[fence.id]] = fence.scope[-1]
-    return found
-
-
-def all_names_kept(paths: TermPaths) -> TermPaths:
-    """Returns the same term, in which every layer is called as its parameters are.
-
-    So its ops can be put in another order.
-    """
-    names = kept_names(paths)
-    return TermPaths(elaborate(with_names(paths.circuit.term, names))) if names else paths
-
-
 def names_kept(target: Target) -> Target:
     """Returns the place in a term whose layers keep their names when those at the place change."""
-    names = kept_names(target.paths) if target.is_part else {}
+    names = target.paths.unwritten_names if target.is_part else {}
     if not names:
         return target
     inside = _layer_names(target.part)
     same = (getattr(part_at(target.term, path), "name", "") in inside for path in names)
-    return Target(all_names_kept(target.paths), target.place) if any(same) else target
+    return Target(target.paths.with_own_names, target.place) if any(same) else target
 
 
 def _layer_names(term: Term) -> set[str]:

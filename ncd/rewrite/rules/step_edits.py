@@ -11,7 +11,7 @@ from ncd.circuit.circuit import Cell, Circuit
 from ncd.errors import MismatchError
 from ncd.language.axes import Array, Type
 from ncd.language.blocks import Block
-from ncd.rewrite.rules.block_steps import BlockStep, BlockSteps, read_steps
+from ncd.rewrite.rules.block_steps import BlockStep, BlockSteps
 from ncd.rewrite.rules.rule import (
     NO_OPTIONS,
     Change,
@@ -19,7 +19,6 @@ from ncd.rewrite.rules.rule import (
     Rule,
     Target,
     Weights,
-    all_names_kept,
 )
 
 Region = tuple[tuple[int, int], ...]  # a step and its body, from the whole term
@@ -269,8 +268,8 @@ class StepRule(Rule):
         raise NotImplementedError
 
     def change(self, target: Target, options: Options) -> Change:
-        paths = all_names_kept(target.paths)
-        steps = read_steps(paths.circuit)
+        paths = target.paths.with_own_names
+        steps = paths.steps
         if target.place not in paths.by_id:
             fact = f"{target.place or 'the whole term'} is no op"
             raise MismatchError(fact, where=self.name, cure="the id of an op, such as n0")
@@ -352,9 +351,9 @@ class StepLaw(Rule):
         raise NotImplementedError
 
     def change(self, target: Target, options: Options) -> Change:
-        paths = all_names_kept(target.paths)
+        paths = target.paths.with_own_names
         circuit, makers = paths.circuit, []
-        steps = read_steps(circuit)
+        steps = paths.steps
         for copy in target.copies():
             found = find_step(steps, copy.place)
             cell = circuit.cells_by_id.get(copy.place)

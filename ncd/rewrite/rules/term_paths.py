@@ -12,6 +12,7 @@ from itertools import count
 from typing import Any
 
 from ncd.circuit.circuit import Circuit
+from ncd.circuit.elaborate import elaborate
 from ncd.errors import UnknownNameError
 from ncd.language.axes import Array, Type
 from ncd.language.blocks import Block, Equation
@@ -20,6 +21,7 @@ from ncd.language.fields import field_names
 from ncd.language.loops import Repeat, Scan
 from ncd.language.op import Op
 from ncd.language.terms import Beside, Id, Term, Then, replace_fields
+from ncd.rewrite.rules.block_steps import BlockSteps, read_steps
 
 Path = tuple[int, ...]  # the numbers of the children, from the whole term
 ANY_ARRAY = Array()
@@ -47,6 +49,36 @@ class TermPaths:
     def ids(self) -> Mapping[Path, str]:
         """Each id by its path."""
         return {path: id for id, path in self.by_id.items()}
+
+    @lazy_property
+    def steps(self) -> BlockSteps:
+        """The term as steps on named arrays."""
+        return read_steps(self.circuit)
+
+    @lazy_property
+    def unwritten_names(self) -> Mapping[Path, str]:
+        """The names of layers and blocks that another one of their name precedes.
+
+        Of two layers ``L`` of one module the second is called ``L_2``; without the first it would
+        take its name, and its weights.
+        """
+        found = {}
+        for cell in self.circuit.cells:
+            if cell.name and cell.name != getattr(cell.op, "name", "") and cell.id in self.by_id:
+                found[self.by_id[cell.id]] = cell.name
+        for fence in self.circuit.fences:
+            if fence.scope and fence.scope[-1] != getattr(fence.term, "name", ""):
+                found[self.by_id[fence.id]] = fence.scope[-1]
+        return found
+
+    @lazy_property
+    def with_own_names(self) -> TermPaths:
+        """The same term, in which every layer is called as its parameters are.
+
+        So its ops can be put in another order.
+        """
+        names = self.unwritten_names
+        return TermPaths(elaborate(with_names(self.circuit.term, names))) if names else self
 
     def path(self, id: str) -> Path:
         """Returns the path of an op or a block; raises UnknownNameError for no such id."""
