@@ -100,6 +100,12 @@ def test_settings_outlive_every_process_and_all_end_together(page: Page, crowd: 
     slider.press("ArrowRight")
     expect(page).to_have_url(f"{address}?h=9")
     assert holder(crowd)[0] != pid
+    size = page.locator('.chips button[data-axis="h"]')  # the new process answers moves as well
+    size.hover()
+    expect(page.locator(".words .hint")).to_contain_text("Drag it")
+    size.press("ArrowRight")
+    page.wait_for_function("Object.keys(document.ncdMoved ?? {}).includes('attention')")
+    expect(page).to_have_url(f"{address}?h=10")
     assert status(crowd.address, "/metrics") == 404  # they are for inside
     inside = processes(crowd)
     assert {status(f"http://127.0.0.1:{port}", "/metrics") for port in inside.values()} == {200}

@@ -94,7 +94,9 @@ class Visitor:
 
     async def drag_size(self) -> str:
         """Drags a size of the diagram over some values; returns its name."""
-        name, (slider, _) = self.random.choice(list(self.sliders.items()))
+        sizes = dict(parse_qsl(self.asked))
+        name = self.random.choice([name for name in self.sliders if name in sizes])
+        slider, _ = self.sliders[name]
         steps = min(REACH, int((slider.max - slider.min) / slider.step))
         begin, way = self.random.randint(0, steps), self.random.choice((-1, 1))
         site = urlsplit(self.address)
@@ -205,7 +207,7 @@ class Visitor:
                 self.asked = json.loads(component.json)["ask"]
         if kind == "exception":
             raise RuntimeError(element.exception.message)
-        if kind == "slider":
+        if kind == "slider" and not element.slider.options:  # of numbers, not of words
             name = element.slider.label.partition(" ")[0].translate(PLAIN)
             self.sliders[name] = (element.slider, message.delta.fragment_id)
 

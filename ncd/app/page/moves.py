@@ -113,14 +113,14 @@ class Move:
     def parts(self) -> Parts:
         """Returns what the open panel shows; nothing if it waits for the run of the page."""
         scene, panel = self.scene, self.shown.panel
-        if isinstance(scene, Refusal) or scene.refusal or panel.show_moved is None:
+        if isinstance(scene, Refusal) or scene.refusal or not panel.follows_moves:
             return {}
         if panel.needs_run and not scene.is_quick:
             return {}
         heatmap.DARK.set(scene.dark)  # of this thread
         try:
             with scheduler.turn(late=True), session_copy(self.state), collected_parts() as parts:
-                panel.show_moved(scene)
+                panel.show(scene)
         except (RuntimeError, MemoryError, LimitError):  # the run of the page will say why
             return {}
         return parts

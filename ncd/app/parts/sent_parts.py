@@ -25,6 +25,11 @@ def send(
         component(key=key, data={**data, "part": key}, **callbacks)
 
 
+def is_collecting() -> bool:
+    """Returns whether parts are collected, so that no widget can be shown."""
+    return _ANSWER.get() is not None
+
+
 @contextmanager
 def collected_parts() -> Iterator[Parts]:
     """Collects what the enclosed code sends, by the keys of the components.

@@ -43,8 +43,8 @@ class Panel:
         controls: What a visitor chooses in it, kept in the link of the page.
         about: Returns with which settings of its controls it shows a part of the diagram, by the
             id of an array, op or block; None if another panel says more about that.
-        show_moved: Shows what of it follows while a size moves, by HTML and maps alone; None if
-            all of it waits for the run of the page.
+        follows_moves: Whether it follows while a size moves, as it sends HTML and maps alone; a
+            panel with widgets of Streamlit waits for the run of the page.
     """
 
     title: str
@@ -52,7 +52,7 @@ class Panel:
     needs_run: bool = True
     controls: tuple[Control, ...] = ()
     about: Callable[[Circuit, str], Settings | None] = about_nothing
-    show_moved: Callable[[Scene], None] | None = None
+    follows_moves: bool = False
 
 
 def panel_of_part(panels: Sequence[Panel], circuit: Circuit, id: str) -> tuple[str, Settings]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import runpy
+import sys
 from base64 import b64decode
 from copy import deepcopy
 from typing import Any
@@ -15,6 +17,7 @@ import torch
 
 import ncd
 from ncd.app.page import moves
+from ncd.app.page import page as page_frame
 from ncd.app.page.moves import Move, ShownPage, shown_page
 from ncd.app.panels.attention.attention_maps import ATTENTION_MAPS, HEAD
 from ncd.app.panels.walk.shapes_and_cost import SHAPES
@@ -23,6 +26,7 @@ from ncd.app.runtime import streamlit_internals
 from ncd.app.scene.panel import Panel
 from ncd.app.state import knobs, selection
 from ncd.systems.catalogue_entry import Entry
+from tests.test_layering import ROOT
 
 PAGE = "multi-head-attention"
 LENET = ncd.catalogue["lenet"]
@@ -140,6 +144,44 @@ def test_a_question_opens_the_block_of_its_array() -> None:
     page = shown(panel=VALUES)
     own = Move(page, {**asked(page.entry), "about": "v9"})
     assert own.scene.selected_id == own.scene.subject_id == "v9"  # type: ignore[union-attr]
+
+
+class OutsideRun:
+    """Streamlit, of which nothing can be used outside a run of a page."""
+
+    def __getattr__(self, name: str) -> object:
+        raise AssertionError(f"st.{name} is for a run of the page")
+
+
+def page_panels() -> list[tuple[Entry, Panel]]:
+    """Returns every panel that follows moves, with the first page that has it."""
+    found: dict[str, tuple[Entry, Panel]] = {}
+
+    def keep(entry: Entry, panels: tuple[Panel, ...], **more: object) -> None:
+        for panel in panels:
+            if panel.follows_moves:
+                found.setdefault(panel.title, (entry, panel))
+
+    with patch.object(page_frame, "render_page", keep):
+        for path in sorted((ROOT / "pages").glob("*/*.py")):
+            runpy.run_path(str(path))
+    return [*found.values()]
+
+
+@pytest.mark.slow
+def test_panels_that_follow_moves_need_no_run_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    every = page_panels()
+    assert {"Attention", "Values", "Cells", "Gates"} <= {panel.title for _, panel in every}
+    closed = OutsideRun()
+    for module in [*sys.modules.values()]:
+        if module.__name__.startswith("ncd.app.") and getattr(module, "st", None) is st:
+            monkeypatch.setattr(module, "st", closed)
+    for entry, panel in every:
+        own = move(shown(entry.name, panel))
+        drawn = own.drawing()
+        assert "<svg" in str(drawn["svg"])
+        quick = not panel.needs_run or own.scene.is_quick  # type: ignore[union-attr]
+        assert bool(own.parts()) == quick, (entry.name, panel.title)
 
 
 def test_a_page_is_known_while_its_session_lasts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -76,6 +76,7 @@ VIEWS = (
     ("multi-head-attention?panel=Values&select=n3&axes=m", "m"),
     ("encoder-block?folded=none&labels=both&panel=Values", "h"),
     ("vit?folded=f2&panel=Attention", "m"),
+    ("lstm?panel=Gates", "t"),
 )
 
 
@@ -119,6 +120,20 @@ def test_keys_are_answered_and_the_session_follows_once(restless: Page, address:
     expect(page).to_have_url(re.compile(r"\?h=7$"), timeout=LONG)
     expect(page.locator(".st-key-h input")).to_have_value("7")
     assert runs.all == 1
+
+
+def test_a_size_moves_in_a_view_of_a_lesson(page: Page, address: str) -> None:
+    opened(page, address, "multi-head-attention")
+    page.get_by_role("button", name="Lesson", exact=True).click()
+    expect(page.locator("output.place")).to_have_text("1 / 7")
+    quiet(page)
+    reached(page, "h")
+    chip(page, "h").focus()
+    page.keyboard.press("ArrowRight")
+    arrived(page, "h=5")
+    expect(page).to_have_url(re.compile(r"[?&]h=5\b"), timeout=LONG)
+    expect(page.locator("output.place")).to_have_text("1 / 7")
+    assert "views" in location(page)
 
 
 def typed(page: Page, axis: str, number: str) -> None:

@@ -113,7 +113,7 @@ ATTENTION_MAPS = Panel(
     show_attention_maps,
     controls=(HEAD, SOFTMAX, map_component.COLOURS, arithmetic.CELL),
     about=about_softmax,
-    show_moved=show_attention_maps,
+    follows_moves=True,
 )
 
 

@@ -44,7 +44,7 @@ def show_neighbours(scene: Scene) -> None:
     )
 
 
-NEIGHBOURS = Panel("Neighbours", show_neighbours, controls=(NODE, HEAD))
+NEIGHBOURS = Panel("Neighbours", show_neighbours, controls=(NODE, HEAD), follows_moves=True)
 
 
 def weights(scene: Scene) -> Numbers:

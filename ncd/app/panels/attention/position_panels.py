@@ -61,7 +61,7 @@ def show_positions(scene: Scene) -> None:
     )
 
 
-POSITIONS = Panel("Positions", show_positions)
+POSITIONS = Panel("Positions", show_positions, follows_moves=True)
 
 
 def compare_permuted(scene: Scene) -> PermutationEffect:
@@ -166,7 +166,9 @@ def show_rotating_pairs(scene: Scene) -> None:
     )
 
 
-ROTATING_PAIRS = Panel("Rotation", show_rotating_pairs, controls=(ASKS, ANSWERS))
+ROTATING_PAIRS = Panel(
+    "Rotation", show_rotating_pairs, controls=(ASKS, ANSWERS), follows_moves=True
+)
 
 
 def _pick(name: str, value: str) -> None:
@@ -307,7 +309,7 @@ def show_distance_bias(scene: Scene) -> None:
     )
 
 
-DISTANCE_BIAS = Panel("Distances", show_distance_bias, controls=(STACK,))
+DISTANCE_BIAS = Panel("Distances", show_distance_bias, controls=(STACK,), follows_moves=True)
 
 
 def biases(scene: Scene, stack: str) -> tuple[CellGrid, list[int]]:

@@ -144,7 +144,9 @@ def show_layer_windows(scene: Scene) -> None:
     )
 
 
-LAYER_WINDOWS = Panel("Layers", show_layer_windows, needs_run=False, controls=(CONTEXT,))
+LAYER_WINDOWS = Panel(
+    "Layers", show_layer_windows, needs_run=False, controls=(CONTEXT,), follows_moves=True
+)
 
 
 def _windows_summary(scene: Scene, local: tuple[bool, ...], context: int) -> str:
@@ -212,7 +214,7 @@ def show_both_sides(scene: Scene) -> None:
     )
 
 
-BOTH_SIDES = Panel("Both sides", show_both_sides, controls=(HIDDEN_POSITION,))
+BOTH_SIDES = Panel("Both sides", show_both_sides, controls=(HIDDEN_POSITION,), follows_moves=True)
 
 
 def _hidden(scene: Scene, t: int, at: int) -> range:

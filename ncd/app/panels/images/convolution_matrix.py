@@ -70,7 +70,7 @@ def show_convolution_matrix(scene: Scene) -> None:
     )
 
 
-CONVOLUTION_MATRIX = Panel("As a matrix", show_convolution_matrix)
+CONVOLUTION_MATRIX = Panel("As a matrix", show_convolution_matrix, follows_moves=True)
 
 
 def _compute(scene: Scene) -> tuple[CellGrid, float]:

@@ -205,7 +205,9 @@ def show_step_modulation(scene: Scene) -> None:
     )
 
 
-STEP_MODULATION = Panel("Time step", show_step_modulation, controls=(LAYER, PART, STEP))
+STEP_MODULATION = Panel(
+    "Time step", show_step_modulation, controls=(LAYER, PART, STEP), follows_moves=True
+)
 
 
 def shown_steps(count: int) -> list[int]:

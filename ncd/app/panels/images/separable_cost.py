@@ -44,7 +44,7 @@ def show_both_ways(scene: Scene) -> None:
     html_panel.render(html, KEY, on_pick=lambda picked: _pick(scene, picked))
 
 
-BOTH_WAYS = Panel("Cost of both ways", show_both_ways, needs_run=False)
+BOTH_WAYS = Panel("Cost of both ways", show_both_ways, needs_run=False, follows_moves=True)
 
 
 def _bar(share: float, colour: str) -> str:

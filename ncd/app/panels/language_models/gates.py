@@ -49,7 +49,7 @@ def show_gates(scene: Scene) -> None:
     )
 
 
-GATES = Panel("Gates", show_gates, controls=(GATE,))
+GATES = Panel("Gates", show_gates, controls=(GATE,), follows_moves=True)
 
 
 def gate_values(scene: Scene) -> list[CellGrid]:
@@ -121,7 +121,7 @@ def show_gate_map(scene: Scene) -> None:
     )
 
 
-GATE_MAP = Panel("Gate", show_gate_map, controls=(SHOWN_PART,))
+GATE_MAP = Panel("Gate", show_gate_map, controls=(SHOWN_PART,), follows_moves=True)
 
 
 def parts(scene: Scene) -> dict[str, Tensor]:

@@ -59,7 +59,7 @@ def show_merged_weights(scene: Scene) -> None:
     )
 
 
-MERGED_WEIGHTS = Panel("Merged", show_merged_weights, controls=(MATRIX,))
+MERGED_WEIGHTS = Panel("Merged", show_merged_weights, controls=(MATRIX,), follows_moves=True)
 
 
 def compare_merged(scene: Scene) -> LowRankMerge:

@@ -73,7 +73,9 @@ def show_model_size(scene: Scene) -> None:
     )
 
 
-MODEL_SIZE = Panel("Memory", show_model_size, needs_run=False, controls=(CONTEXT,))
+MODEL_SIZE = Panel(
+    "Memory", show_model_size, needs_run=False, controls=(CONTEXT,), follows_moves=True
+)
 
 
 def parts(circuit: Circuit) -> dict[str, int]:

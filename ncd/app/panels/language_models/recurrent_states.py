@@ -214,7 +214,7 @@ def show_selective_states(scene: Scene) -> None:
     )
 
 
-SELECTIVE_STATES = Panel("State", show_selective_states, controls=CONTROLS)
+SELECTIVE_STATES = Panel("State", show_selective_states, controls=CONTROLS, follows_moves=True)
 
 
 def selective_layers(scene: Scene) -> list[Recurrence]:

@@ -77,7 +77,7 @@ def show_loss(scene: Scene) -> None:
     html_panel.render(html, "loss", LOSS.controls, lambda picked: _pick(scene, picked))
 
 
-LOSS = Panel("Loss", show_loss, controls=(EXAMPLE,))
+LOSS = Panel("Loss", show_loss, controls=(EXAMPLE,), follows_moves=True)
 
 
 def _settings(scene: Scene) -> tuple[float, float]:
@@ -192,7 +192,7 @@ def show_overflow(scene: Scene) -> None:
     html_panel.render(html, "overflow", OVERFLOW.controls)
 
 
-OVERFLOW = Panel("Overflow", show_overflow, controls=(SCALE, EXAMPLE))
+OVERFLOW = Panel("Overflow", show_overflow, controls=(SCALE, EXAMPLE), follows_moves=True)
 
 
 def _ways(scores: Tensor, right: int) -> list[str]:

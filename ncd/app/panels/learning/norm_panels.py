@@ -273,7 +273,7 @@ def show_norm_by_hand(scene: Scene) -> None:
     )
 
 
-NORM_BY_HAND = Panel("By hand", show_norm_by_hand, controls=(POSITION,))
+NORM_BY_HAND = Panel("By hand", show_norm_by_hand, controls=(POSITION,), follows_moves=True)
 
 
 def by_hand(x: Tensor, unbiased: bool) -> Tensor:

@@ -59,7 +59,7 @@ def show_per_sample_gradients(scene: Scene) -> None:
     html_panel.render(_code() + _table(found) + _summary_html(scene, found), "per sample")
 
 
-PER_SAMPLE_GRADIENTS = Panel("Per sample", show_per_sample_gradients)
+PER_SAMPLE_GRADIENTS = Panel("Per sample", show_per_sample_gradients, follows_moves=True)
 
 
 def samples(scene: Scene) -> Samples:

@@ -42,7 +42,7 @@ def show_cells(scene: Scene) -> None:
     )
 
 
-CELLS = Panel("Cells", show_cells)
+CELLS = Panel("Cells", show_cells, follows_moves=True)
 
 
 def sliders(scene: Scene) -> str:

@@ -79,7 +79,7 @@ def show_memory_order(scene: Scene) -> None:
     html_panel.render("".join(parts), "in memory", MEMORY_ORDER.controls)
 
 
-MEMORY_ORDER = Panel("In memory", show_memory_order, controls=(READ,))
+MEMORY_ORDER = Panel("In memory", show_memory_order, controls=(READ,), follows_moves=True)
 
 
 def memory_reading(scene: Scene) -> MemoryReading:

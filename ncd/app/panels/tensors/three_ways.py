@@ -86,7 +86,7 @@ def show_three_ways(scene: Scene) -> None:
     html_panel.render(figure + _ways_summary(found) + _table(found, lift, scene), "ways")
 
 
-THREE_WAYS = Panel("Three ways", show_three_ways)
+THREE_WAYS = Panel("Three ways", show_three_ways, follows_moves=True)
 
 
 def _times(scene: Scene) -> str:
@@ -342,7 +342,7 @@ def show_pointwise(scene: Scene) -> None:
     )
 
 
-POINTWISE = Panel("Two ways", show_pointwise)
+POINTWISE = Panel("Two ways", show_pointwise, follows_moves=True)
 
 
 def conv_and_linear(scene: Scene) -> tuple[Term, Term]:

@@ -10,7 +10,7 @@ import streamlit as st
 import torch
 
 from ncd.app.figure import op_card, picked_cell
-from ncd.app.parts import charts, heatmap, map_component, slice_picker
+from ncd.app.parts import charts, heatmap, map_component, sent_parts, slice_picker
 from ncd.app.parts.map_component import AxisLabels, Heatmap
 from ncd.app.parts.slice_picker import ArraySlice, Dimension
 from ncd.app.runtime.scheduler import run_in_thread
@@ -123,13 +123,8 @@ def render_histogram(found: ArrayStatistics, key: str) -> None:
 def show_values(scene: Scene) -> None:
     """Shows the selected array or op; without a selection, the output."""
     found = _show_selection(scene)
-    if found is not None:
+    if found is not None and not sent_parts.is_collecting():
         render_histogram(found, "histogram")
-
-
-def show_moved_values(scene: Scene) -> None:
-    """Shows all but the histogram."""
-    _show_selection(scene)
 
 
 def _show_selection(scene: Scene) -> ArrayStatistics | None:
@@ -144,7 +139,7 @@ VALUES = Panel(
     "Values",
     show_values,
     controls=(map_component.COLOURS, slice_picker.PICTURE, slice_picker.SLICES, picked_cell.NUMBER),
-    show_moved=show_moved_values,
+    follows_moves=True,
 )
 
 
