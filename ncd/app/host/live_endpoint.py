@@ -26,7 +26,7 @@ from starlette.types import Receive, Scope, Send
 from ncd.app.figure import diagram
 from ncd.app.figure.diagram import axis_chips_html
 from ncd.app.page import metrics
-from ncd.app.page.moves import Move, shown_page
+from ncd.app.page.moves import MovedPage, shown_page
 from ncd.app.panels.walk.shapes_and_cost import cost_html, shapes_html
 from ncd.app.runtime import scheduler
 from ncd.app.scene.edited_system import entry_of
@@ -158,7 +158,7 @@ async def _move_response(page: str, query: str, session: str) -> Response:
         with metrics.DRAWINGS.time():
             found = await run_in_threadpool(drawing_json, page, query)
         return Response(status_code=204) if found is None else JSONResponse(found)
-    move = Move(shown, asked)
+    move = MovedPage(shown, asked)
 
     async def lines() -> AsyncIterator[str]:
         with metrics.DRAWINGS.time():

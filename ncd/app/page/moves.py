@@ -65,7 +65,7 @@ def shown_page(session: str, name: str) -> ShownPage | None:
     return shown if shown is not None and shown.entry.name == name else None
 
 
-class Move:
+class MovedPage:
     """The page of a session at other sizes.
 
     Args:

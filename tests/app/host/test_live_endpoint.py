@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 import ncd
 from ncd.app.host import http, live_endpoint
 from ncd.app.host.live_endpoint import SESSION_HEADER, drawing_json
-from ncd.app.page.moves import Move, ShownPage
+from ncd.app.page.moves import MovedPage, ShownPage
 from ncd.app.panels.walk.values import VALUES
 from ncd.app.scene.scene import SUBSCRIPTS
 
@@ -69,7 +69,7 @@ def test_a_session_gets_the_drawing_and_then_its_panel(
     known = {("a", "layer-norm"): page}
     monkeypatch.setattr(live_endpoint, "shown_page", lambda *asked: known.get(asked))
     query = {"t": "5", "m": "8"}
-    own = Move(page, query)
+    own = MovedPage(page, query)
     answer = client.get("/_ncd/layer-norm", params=query, headers={SESSION_HEADER: "a"})
     first, second = map(json.loads, answer.text.splitlines())
     assert first == json.loads(json.dumps(own.drawing()))

@@ -18,7 +18,7 @@ import torch
 import ncd
 from ncd.app.page import moves
 from ncd.app.page import page as page_frame
-from ncd.app.page.moves import Move, ShownPage, shown_page
+from ncd.app.page.moves import MovedPage, ShownPage, shown_page
 from ncd.app.panels.attention.attention_maps import ATTENTION_MAPS, HEAD
 from ncd.app.panels.walk.shapes_and_cost import SHAPES
 from ncd.app.panels.walk.values import VALUES
@@ -43,8 +43,8 @@ def asked(entry: Entry, **sizes: int) -> dict[str, str]:
     return {name: str(value) for name, value in {**entry.settings({}), **sizes}.items()}
 
 
-def move(page: ShownPage, **sizes: int) -> Move:
-    return Move(page, asked(page.entry, **sizes))
+def move(page: ShownPage, **sizes: int) -> MovedPage:
+    return MovedPage(page, asked(page.entry, **sizes))
 
 
 def numbers(part: Any) -> np.ndarray[Any, Any]:
@@ -142,7 +142,7 @@ def test_a_map_has_the_colours_of_the_page() -> None:
 
 def test_a_question_opens_the_block_of_its_array() -> None:
     page = shown(panel=VALUES)
-    own = Move(page, {**asked(page.entry), "about": "v9"})
+    own = MovedPage(page, {**asked(page.entry), "about": "v9"})
     assert own.scene.selected_id == own.scene.subject_id == "v9"  # type: ignore[union-attr]
 
 
