@@ -65,7 +65,7 @@ class Rewrite:
         """In plain words, what it does."""
         try:
             return self.rule.title(dict(self.options))
-        except (KeyError, TypeError):
+        except (KeyError, TypeError, ValueError):  # options of another kind, in a link
             return self.name
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 
 import pytest
@@ -22,6 +23,7 @@ from ncd import (
     Softmax,
     Term,
 )
+from ncd.rewrite.rule_catalogue import RULES
 
 TWO = Linear("m:3 -> k:2", "Q") >> Softmax("k")
 
@@ -156,3 +158,21 @@ def test_what_cannot_be_says_why(work: Callable[[], object], message: str) -> No
     with pytest.raises(NCDError) as error:
         work()
     assert str(error.value) == message
+
+
+def test_a_link_with_other_options_is_refused_or_applies() -> None:
+    """Whatever stands in a link, the answer is a term or an error of this project."""
+    draw = random.Random(0)
+    term = ncd.catalogue["multi-head-attention"].build(y=3, x=4, m=4, k=2, h=2)
+    circuit = ncd.elaborate(term)
+    places = [*circuit.cells_by_id, *circuit.values, "f0", "f3", "axis:m", "", "n99"]
+    keys = "op axes by times title rank keep count shared to from input size first as into heads"
+    values = (0, 1, 2, -1, 10**9, 1.5, True, "", "m", "v1", "gelu", "later", "a b", "\n", "x" * 300)
+    for name in [*RULES] * 6:
+        options = [(key, draw.choice(values)) for key in draw.sample(keys.split(), 4)]
+        one = Rewrite(name, draw.choice(places), tuple(options))
+        assert isinstance(one.title, str)
+        try:
+            ncd.apply(term, one)
+        except NCDError as error:
+            assert "Try " in str(error)

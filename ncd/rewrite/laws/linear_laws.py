@@ -84,7 +84,7 @@ class AbsorbScale(StepLaw):
         yield {"into": "behind"}
 
     def title(self, options: Options) -> str:
-        return f"Absorb into the linear map {options['into']} it"
+        return f"Absorb into the linear map {options.get('into', 'before')} it"
 
     def apply_law(self, site: LawSite, options: Options) -> LawResult:
         (given,), (made,) = site.step.takes, site.step.gives

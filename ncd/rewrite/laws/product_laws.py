@@ -163,7 +163,7 @@ class MoveScale(StepLaw):
         yield {"to": "before"}
 
     def title(self, options: Options) -> str:
-        behind = options["to"] == "behind"
+        behind = options.get("to") == "behind"
         return "Scale after the next op" if behind else "Scale before the op before it"
 
     def apply_law(self, site: LawSite, options: Options) -> LawResult:

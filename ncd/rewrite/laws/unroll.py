@@ -52,7 +52,7 @@ class Unroll(LocalRule):
             unused_layer_name(target.circuit, f"{part.name}_{i}") for i in range(len(part.bodies))
         ]
         layers = zip(part.bodies, names, strict=True)
-        blocks = (Block(body, f"Layer {i}", name=name) for i, (body, name) in enumerate(layers, 1))
+        blocks = [Block(body, f"Layer {i}", name=name) for i, (body, name) in enumerate(layers, 1)]
         outer = scope_around(target)
         n = len(outer)
 
@@ -61,5 +61,6 @@ class Unroll(LocalRule):
             return ".".join((*outer, names[int(words[n + 1])], *words[n + 2 :]))
 
         return Replacement(
-            {target.path: Then(*blocks)}, move_parameters(cells_within(target), move)
+            {target.path: blocks[0] if len(blocks) == 1 else Then(*blocks)},
+            move_parameters(cells_within(target), move),
         )

@@ -194,7 +194,8 @@ class _TermWriter:
         match term:
             case Then():
                 left = [s for i, s in enumerate(new) if i not in inner or not isinstance(s, Id)]
-                return Then(*(left or new[:1])) if len(left) != 1 else left[0]
+                left = left or new[:1]
+                return Then(*left) if len(left) > 1 else left[0]
             case Beside():
                 return _join_wires(new)
             case Block():
