@@ -417,7 +417,7 @@ def _layer_path(steps: StepList, slot: ArrayHandle) -> str:
         step = steps.maker.get(each)
         if step is None:
             if each in steps.inputs:
-                return block or f"input.{'_'.join(each.axes.names)}"
+                return block or "input"
             continue
         path = step.path.strip(".")
         block = block or path

@@ -45,7 +45,8 @@ class PassFlops:
         for slot in (*step.takes, *step.gives):
             form = self.candidates.forms.get(slot)
             if form is not None:
-                name, span = next((n, s) for n, s in form if s.is_everything or s.size > 1)
+                wide = [(n, s) for n, s in form if s.is_everything or s.size > 1]
+                name, span = (wide or form)[-1]
                 return step.site.size(name), math.inf if span.is_everything else span.size
         return 1, 1
 

@@ -106,7 +106,9 @@ class StepTape(ForwardTape):
             slots = [lookup_local(self, env, value) for value in unit.inputs]
             if isinstance(unit, Loop):
                 self.path, self.written = ".".join((*unit.scope, unit.name)), None
+                path = self.path
                 made = write_scan(self, unit, slots)
+                self.path, self.written = path, None
             else:
                 self.path, self.written = unit.path, unit.op
                 made = self.call(unit.op, *slots)

@@ -3,6 +3,7 @@
 from ncd import catalogue
 from ncd.app.page.page import render_page
 from ncd.app.panels.attention.attention_maps import ATTENTION_MAPS
+from ncd.app.panels.attention.cached_pass import CACHED_PASS
 from ncd.app.panels.attention.kv_cache import cache_size
 from ncd.app.panels.tensors.memory_bound import what_moves
 from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
@@ -36,6 +37,7 @@ render_page(
     panels=(
         cache_size(heads=("g", "q")),
         ATTENTION_MAPS,
+        CACHED_PASS,
         VALUES,
         SOURCE,
         COST_TABLE,

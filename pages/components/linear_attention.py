@@ -2,6 +2,7 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
+from ncd.app.panels.attention.cached_pass import CACHED_PASS
 from ncd.app.panels.language_models.recurrent_states import state_pictures
 from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
 from ncd.app.panels.walk.shapes_and_cost import COST_TABLE, SHAPES
@@ -34,6 +35,7 @@ render_page(
     why=WHY,
     panels=(
         state_pictures(linear_attention),
+        CACHED_PASS,
         VALUES,
         SOURCE,
         COST_TABLE,

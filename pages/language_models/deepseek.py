@@ -3,6 +3,7 @@
 from ncd import catalogue
 from ncd.app.page.page import render_page
 from ncd.app.panels.attention.attention_maps import ATTENTION_MAPS
+from ncd.app.panels.attention.cached_pass import CACHED_PASS
 from ncd.app.panels.attention.expert_routing import EXPERT_ROUTING
 from ncd.app.panels.attention.kv_cache import cache_size
 from ncd.app.panels.language_models.model_size import MODEL_SIZE
@@ -46,6 +47,7 @@ render_page(
         EXPERT_ROUTING,
         ATTENTION_MAPS,
         MODEL_SIZE,
+        CACHED_PASS,
         VALUES,
         SOURCE,
         COST_TABLE,

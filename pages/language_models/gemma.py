@@ -3,6 +3,7 @@
 from ncd import catalogue
 from ncd.app.page.page import render_page
 from ncd.app.panels.attention.attention_maps import ATTENTION_MAPS
+from ncd.app.panels.attention.cached_pass import CACHED_PASS
 from ncd.app.panels.attention.token_reach import LAYER_WINDOWS
 from ncd.app.panels.language_models.model_size import MODEL_SIZE
 from ncd.app.panels.tensors.memory_bound import what_moves
@@ -40,6 +41,7 @@ render_page(
         LAYER_WINDOWS,
         ATTENTION_MAPS,
         MODEL_SIZE,
+        CACHED_PASS,
         VALUES,
         SOURCE,
         COST_TABLE,

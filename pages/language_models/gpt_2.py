@@ -3,6 +3,7 @@
 from ncd import catalogue
 from ncd.app.page.page import render_page
 from ncd.app.panels.attention.attention_maps import ATTENTION_MAPS
+from ncd.app.panels.attention.cached_pass import CACHED_PASS
 from ncd.app.panels.language_models.model_size import MODEL_SIZE
 from ncd.app.panels.language_models.next_word import NEXT_WORD
 from ncd.app.panels.learning.training import TRAINING
@@ -49,6 +50,7 @@ render_page(
         ATTENTION_MAPS,
         TRAINING,
         MODEL_SIZE,
+        CACHED_PASS,
         VALUES,
         SOURCE,
         COST_TABLE,

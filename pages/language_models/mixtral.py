@@ -3,6 +3,7 @@
 from ncd import catalogue
 from ncd.app.page.page import render_page
 from ncd.app.panels.attention.attention_maps import ATTENTION_MAPS
+from ncd.app.panels.attention.cached_pass import CACHED_PASS
 from ncd.app.panels.attention.expert_routing import EXPERT_ROUTING
 from ncd.app.panels.language_models.model_size import MODEL_SIZE
 from ncd.app.panels.tensors.memory_bound import what_moves
@@ -42,6 +43,7 @@ render_page(
         EXPERT_ROUTING,
         ATTENTION_MAPS,
         MODEL_SIZE,
+        CACHED_PASS,
         VALUES,
         SOURCE,
         COST_TABLE,

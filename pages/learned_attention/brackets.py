@@ -3,6 +3,7 @@
 from ncd import catalogue
 from ncd.app.page.page import render_page
 from ncd.app.panels.attention.attention_maps import ATTENTION_MAPS
+from ncd.app.panels.attention.cached_pass import CACHED_PASS
 from ncd.app.panels.attention.sequence_reading import SEQUENCE_READING
 from ncd.app.panels.learning.training import TRAINING
 from ncd.app.panels.tensors.memory_bound import what_moves
@@ -44,6 +45,7 @@ render_page(
         SEQUENCE_READING,
         TRAINING,
         ATTENTION_MAPS,
+        CACHED_PASS,
         VALUES,
         SOURCE,
         COST_TABLE,

@@ -2,6 +2,7 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
+from ncd.app.panels.attention.cached_pass import CACHED_PASS
 from ncd.app.panels.language_models.recurrent_states import SELECTIVE_STATES
 from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
 from ncd.app.panels.walk.shapes_and_cost import COST_TABLE, SHAPES
@@ -37,5 +38,5 @@ render_page(
     entry=catalogue["mamba"],
     lead=LEAD,
     why=WHY,
-    panels=(SELECTIVE_STATES, VALUES, SOURCE, COST_TABLE, AUTOGRAD_GRAPH, SHAPES),
+    panels=(SELECTIVE_STATES, CACHED_PASS, VALUES, SOURCE, COST_TABLE, AUTOGRAD_GRAPH, SHAPES),
 )

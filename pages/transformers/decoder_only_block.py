@@ -3,6 +3,7 @@
 from ncd import catalogue
 from ncd.app.page.page import render_page
 from ncd.app.panels.attention.attention_maps import ATTENTION_MAPS
+from ncd.app.panels.attention.cached_pass import CACHED_PASS
 from ncd.app.panels.attention.kv_cache import KV_CACHE
 from ncd.app.panels.tensors.memory_bound import what_moves
 from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
@@ -33,6 +34,7 @@ render_page(
     panels=(
         ATTENTION_MAPS,
         KV_CACHE,
+        CACHED_PASS,
         VALUES,
         SOURCE,
         COST_TABLE,

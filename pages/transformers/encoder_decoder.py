@@ -3,6 +3,7 @@
 from ncd import catalogue
 from ncd.app.page.page import render_page
 from ncd.app.panels.attention.attention_maps import ATTENTION_MAPS
+from ncd.app.panels.attention.cached_pass import CACHED_PASS
 from ncd.app.panels.attention.kv_cache import KV_CACHE
 from ncd.app.panels.attention.torch_layer import TORCH_LAYER
 from ncd.app.panels.tensors.memory_bound import what_moves
@@ -42,6 +43,7 @@ render_page(
         ATTENTION_MAPS,
         KV_CACHE,
         TORCH_LAYER,
+        CACHED_PASS,
         VALUES,
         SOURCE,
         COST_TABLE,

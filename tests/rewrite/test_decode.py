@@ -46,6 +46,14 @@ def test_a_causal_system_is_run_one_position_after_the_other(name: str, keep: st
     check(catalogue[name].build(), CAUSAL_SYSTEMS[name], keep, 3)
 
 
+@pytest.mark.parametrize("sizes", [{"w": 1}, {"t": 1}, {"t": 2}, {"w": 12, "t": 12}])
+def test_windows_and_sequences_at_their_least(sizes: dict[str, int]) -> None:
+    term = catalogue["sliding-window"].build(**sizes)
+    check(term, "t", "fast", 1)
+    found = decode(term)
+    assert found.placement.flops(found.length) == ncd.cost(found.step).flops
+
+
 @pytest.mark.parametrize("prompt", [1, 2, LENGTH - 1, LENGTH])
 @pytest.mark.parametrize("keep", ["fast", "small"])
 @pytest.mark.parametrize("name", CAUSAL)

@@ -12,6 +12,7 @@ from ncd.answers.opened_files import notebook_code, text_of_files
 from ncd.app.figure import edit_bar
 from ncd.app.page.page import COMMON_PANELS, page_without_diagram, render_page
 from ncd.app.panels.attention.attention_maps import ATTENTION_MAPS
+from ncd.app.panels.attention.cached_pass import CACHED_PASS
 from ncd.app.panels.language_models.model_size import MEMORY_FIT, MODEL_SIZE
 from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
 from ncd.app.panels.walk.shapes_and_cost import COST_TABLE, SHAPES
@@ -181,7 +182,7 @@ LAST_TEXT_KEY = "last text that could be read"  # a session key
 FOLD_KEY = "text is folded"  # a session key: the diagram stands above the fold
 SHOWN_KEY = "text that is shown"  # a session key: with its edits, and without them
 LAST_SHOWN = "Below is still the last text that could be read."
-PANELS = (SHAPES, SOURCE, COST_TABLE, VALUES, ATTENTION_MAPS, AUTOGRAD_GRAPH)
+PANELS = (SHAPES, SOURCE, COST_TABLE, VALUES, ATTENTION_MAPS, CACHED_PASS, AUTOGRAD_GRAPH)
 OF_CONFIGS = (MEMORY_FIT, MODEL_SIZE, *PANELS)
 CONTROLS = url.controls((*OF_CONFIGS, *COMMON_PANELS))
 
