@@ -272,7 +272,7 @@ function draw(host, { svg: text, folds, shape, motion }) {
   if (old) moveParts(old, svg, motion.ids);
   // What was pushed down becomes visible in a later frame than the one that moves it.
   requestAnimationFrame(() => setTimeout(() => delete document.documentElement.dataset.opening, 30));
-  if (focused) [...svg.querySelectorAll("[tabindex]")].find((e) => name(e) === focused)?.focus();
+  if (focused) focusPart(svg, focused, old ? motion.ids : {});
   return true;
 }
 
@@ -294,6 +294,15 @@ function keepPictures(box, svg) {
       empty.append(moved);
     }
   }
+}
+
+// Focuses the part of a name in a new drawing; `ids` has the old id of each part that has another.
+function focusPart(svg, focused, ids) {
+  const every = [...svg.querySelectorAll("[tabindex]")];
+  const [node, array, axis] = focused.split("/");
+  const moved = (id) => Object.keys(ids).find((own) => ids[own] === id);
+  const now = axis === undefined ? moved(node) : `${node && moved(node)}/${array && moved(array)}/${axis}`;
+  (every.find((each) => name(each) === now) ?? every.find((each) => name(each) === focused))?.focus();
 }
 
 function name(element) {

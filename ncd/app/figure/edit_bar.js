@@ -21,15 +21,16 @@ function openBar(root) {
   host.redo.onclick = () => go(host, host.data.at + 1);
   find("history").onclick = (event) => toggleMenu(host, event.currentTarget, () => steps(host));
   host.menu.onkeydown = (event) => walkMenu(host, event);
+  find("bar").onkeydown = (event) => walkBar(host, event);
   host.key = (event) => keys(host, event);
   host.outside = (event) => event.composedPath().includes(box) || closeMenu(host);
+  host.choices = () => choices(host);
   document.addEventListener("keydown", host.key);
   document.addEventListener("pointerdown", host.outside);
   return (document.ncdEdits = host); // the search of the page lists the changes too
 }
 
 function fillBar(host, data) {
-  const focused = host.root.activeElement?.textContent;
   host.told = JSON.stringify(data);
   host.data = data;
   closeMenu(host);
@@ -38,20 +39,38 @@ function fillBar(host, data) {
   host.redo.disabled = data.at >= data.steps.length;
   const history = box.querySelector(".history");
   history.textContent = data.at === 1 ? "1 change" : `${data.at} changes`;
-  history.style.visibility = data.steps.length ? "" : "hidden";
+  history.classList.toggle("empty", !data.steps.length);
   box.querySelector(".subject").innerHTML = data.subject;
   box.querySelector(".groups").replaceChildren(...data.groups.map((group) => groupButton(host, group)));
   const difference = box.querySelector(".difference");
   difference.innerHTML = data.difference;
   difference.classList.toggle("wrong", data.wrong);
-  if (focused) [...box.querySelectorAll(".groups button")].find((each) => each.textContent === focused)?.focus();
+  if (host.back) (bars(host).find((each) => each.textContent === host.back) ?? host.undo).focus();
+  host.back = "";
+}
+
+const bars = ({ box }) => [...box.querySelectorAll(".bar button:enabled")];
+
+// All that the menus hold, for the search of the page.
+function choices(host) {
+  const { data, box } = host;
+  const every = [...box.querySelectorAll(".groups button")];
+  return data.groups.flatMap(({ title, items }, n) =>
+    items.map((item) => ({
+      name: "",
+      title: items.length === 1 && item.words === title ? title : `${title}: ${item.words}`,
+      section: box.querySelector(".subject b")?.textContent ?? "",
+      lead: "Changes the diagram of this page.",
+      act: () => (item.fields.length ? (every[n].click(), showForm(host, item, title)) : apply(host, item)),
+    })),
+  );
 }
 
 // What needs no further word is done by its button; all else stands in a menu.
 function groupButton(host, { title, items }) {
   const alone = items.length === 1 && items[0].words === title && !items[0].fields.length;
   const button = pressed(title, () =>
-    alone ? apply(host, items[0]) : toggleMenu(host, button, () => items.map((item) => itemButton(host, item))),
+    alone ? apply(host, items[0]) : toggleMenu(host, button, () => items.map((item) => itemButton(host, item, title))),
   );
   if (alone) return button;
   button.className = "opens";
@@ -66,8 +85,8 @@ function pressed(words, act) {
   return button;
 }
 
-function itemButton(host, item) {
-  const button = pressed(item.words, () => (item.fields.length ? showForm(host, item) : apply(host, item)));
+function itemButton(host, item, title) {
+  const button = pressed(item.words, () => (item.fields.length ? showForm(host, item, title) : apply(host, item)));
   if (item.hint) button.append(Object.assign(document.createElement("small"), { textContent: item.hint }));
   button.role = "menuitem";
   return button;
@@ -115,6 +134,15 @@ function closeMenu(host, back = false) {
 }
 
 const MOVES = { ArrowDown: 1, ArrowUp: -1 };
+const SIDEWAYS = { ArrowRight: 1, ArrowLeft: -1 };
+
+function walkBar(host, event) {
+  const every = bars(host);
+  if (event.key in SIDEWAYS) every.at((every.indexOf(host.root.activeElement) + SIDEWAYS[event.key]) % every.length).focus();
+  else if (event.key === "ArrowDown" && host.root.activeElement.matches(".opens")) host.root.activeElement.click();
+  else return;
+  event.preventDefault();
+}
 
 function walkMenu(host, event) {
   if (event.key === "Escape") {
@@ -130,10 +158,13 @@ function walkMenu(host, event) {
 }
 
 // A small form for what a change needs to know, with what is usual in each field.
-function showForm(host, item) {
+function showForm(host, item, title) {
   const form = document.createElement("form");
   form.ariaLabel = item.words;
-  form.append(...item.fields.map(field), Object.assign(document.createElement("button"), { className: "act", textContent: item.words }));
+  const [head, act] = ["b", "button"].map((name) => document.createElement(name));
+  head.textContent = item.words;
+  Object.assign(act, { className: "act", textContent: title });
+  form.append(head, ...item.fields.map(field), act);
   form.onsubmit = (event) => {
     event.preventDefault();
     apply(host, item, Object.fromEntries(new FormData(form)));
@@ -161,6 +192,7 @@ function field({ name, label, value, options, minimum, maximum }) {
 // --- what is sent
 
 function apply(host, item, values = {}) {
+  host.back = (host.opener ?? host.root.activeElement)?.textContent; // the focus stays at its menu
   closeMenu(host);
   host.send({ apply: item.key, values });
 }

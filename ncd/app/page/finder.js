@@ -45,14 +45,23 @@ function option(told, place) {
   return item;
 }
 
+// What can be changed at the selected part of the diagram, where the page has a bar for that.
+function editsFor(text) {
+  const every = document.ncdEdits?.choices() ?? [];
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  return words.length ? every.filter(({ title }) => words.every((word) => title.toLowerCase().includes(word))) : [];
+}
+
 function find() {
   const text = wish.value.trim();
+  const edits = editsFor(text);
   const asked = wishes(text, topicsOf(SEARCHED_PAGES));
   const found = SEARCHED_PAGES.map((told) => ({ told, met: answerTo(asked, told) })).filter(({ met }) => met);
   found.sort((one, other) => one.met.rank - other.met.rank);
-  foundPages.replaceChildren(...found.map(({ told }, place) => option(told, place)));
+  foundPages.replaceChildren(...[...edits, ...found.map(({ told }) => told)].map(option));
+  edits.forEach(({ act }, place) => (foundPages.children[place].act = act));
   select(foundPages.firstChild);
-  finder.querySelector("p").textContent = found.length ? "" : nothingMatches(text, SEARCHED_PAGES);
+  finder.querySelector("p").textContent = foundPages.firstChild ? "" : nothingMatches(text, SEARCHED_PAGES);
 }
 
 function openFinder() {
@@ -64,7 +73,8 @@ function openFinder() {
 function follow(item) {
   if (!item) return;
   finder.close();
-  visit(item.dataset.name);
+  if (item.act) item.act();
+  else visit(item.dataset.name);
 }
 
 const STEPS = { ArrowDown: "nextElementSibling", ArrowUp: "previousElementSibling" };
