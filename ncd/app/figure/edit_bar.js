@@ -87,7 +87,6 @@ function pressed(words, act) {
 
 function itemButton(host, item, title) {
   const button = pressed(item.words, () => (item.fields.length ? showForm(host, item, title) : apply(host, item)));
-  if (item.hint) button.append(Object.assign(document.createElement("small"), { textContent: item.hint }));
   button.role = "menuitem";
   return button;
 }
@@ -177,12 +176,12 @@ function showForm(host, item, title) {
   first.select?.();
 }
 
-function field({ name, label, value, options, minimum, maximum }) {
+function field({ name, label, value, options, is_number, maximum }) {
   const row = document.createElement("label");
   row.append(label);
   const input = document.createElement(options.length ? "select" : "input");
-  if (options.length) input.append(...options.map((each) => new Option(each, each, false, each === value)));
-  else if (minimum !== null) Object.assign(input, { type: "number", min: minimum, max: maximum ?? "", value, required: true });
+  if (options.length) input.append(...options.map(([each, words]) => new Option(words, each, false, each === value)));
+  else if (is_number) Object.assign(input, { type: "number", min: 1, max: maximum, value, required: true });
   else Object.assign(input, { type: "text", value, required: true, maxLength: 60 });
   input.name = name;
   row.append(input);

@@ -147,9 +147,11 @@ def label(circuit: Circuit, edit: Rewrite) -> str:
     'Insert GELU on q'
     """
     subject = place_words(circuit, edit.at)
+    source = str(dict(edit.options).get("from", ""))
+    said = edit.title.removesuffix(source) + place_words(circuit, source) if source else edit.title
     if edit.name == "remove":
-        return f"{edit.title} {subject}".strip()
-    return f"{edit.title} on {subject}" if edit.at[:1] == "v" else f"{subject}: {edit.title}"
+        return f"{said} {subject}".strip()
+    return f"{said} on {subject}" if edit.at[:1] == "v" else f"{subject}: {said}"
 
 
 def place_words(circuit: Circuit, at: str) -> str:

@@ -19,12 +19,17 @@ from ncd.app.scene.edited_system import (
 from ncd.app.scene.own_entry import TEXT_KEY
 from ncd.app.scene.scene import Scene, build_term
 from ncd.app.state import selection
+from ncd.app.state.cache import cached_value
 from ncd.circuit.costs import Cost, cost_of
 from ncd.circuit.elaborate import elaborate
+from ncd.errors import NCDError
+from ncd.language.terms import Term
+from ncd.rewrite.law_check import compare_sides
 from ncd.rewrite.rewriting import Rewrite
 from ncd.site import markup
 
 UNDONE_KEY = "undone edits"  # a session key
+EQUAL = 1e-9  # of the largest number; in 64 bits rounding is far below
 MOTION_KEY = "motion of an edit"  # a session key: the drawing before, and the old id of each part
 
 
@@ -113,22 +118,43 @@ def _select_new_part(after: EditedSystem) -> None:
 def difference_html(now: EditedSystem, scene: Scene) -> str:
     """Returns as HTML by how much the last edit has changed costs and results; empty without one.
 
-    Both systems have the sizes of the scene.
+    Both systems have the sizes of the scene, but for one that the edit has changed.
     """
     if not now.edits or not scene.has_all_sizes:
         return ""
     before = system_after(_text(), now.edits[:-1]).system.entry
-    known = {knob.name for knob in before.knobs}
-    sizes = {name: n for name, n in scene.settings.items() if name in known}
+    usual = {knob.name: knob.default for knob in now.system.entry.knobs}
+    same = {knob.name for knob in before.knobs if usual.get(knob.name) == knob.default}
+    sizes = {name: n for name, n in scene.settings.items() if name in same}
     term, refused = build_term(before, sizes)
     words = f"<b>{markup.sentence(now.labels[-1])}</b>"
     if term is None or refused:
         return words
     said = difference_words(cost_of(elaborate(term)), scene.cost)
+    if now.edits[-1].is_law and (sides := law_words(scene, term, now.edits[-1])):
+        said = f"{sides}; {said}"
     if term.cod != scene.term.cod:
         shapes = [array.shape for array in scene.term.cod]
         said = f"{said}; {result_sentence(scene.term.cod, shapes)}"
     return f"{words}: {markup.text(said)}"
+
+
+def law_words(scene: Scene, term: Term, law: Rewrite) -> str:
+    """Returns by how much the results of a law's two sides differ; empty where they do not run."""
+    if not scene.can_run or not scene.is_quick:
+        return ""
+    try:
+        found = cached_value(
+            "law",
+            term,
+            law,
+            make=lambda: scene.run_in_pool(lambda: compare_sides(term, law)),
+        )
+    except NCDError:
+        return ""
+    off = max(found)
+    equal = "equal" if off < EQUAL else "not equal"
+    return f"{equal}: largest difference {markup.digits(off)}, with gradients, in 64 bits"
 
 
 def difference_words(old: Cost, new: Cost) -> str:

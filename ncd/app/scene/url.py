@@ -205,13 +205,17 @@ def parameters(entry: Entry, panels: Sequence[Panel]) -> dict[str, LinkParameter
 def switch_entry(entry: Entry, edited: bool = False) -> None:
     """Replaces the knobs by those of another entry on the same page.
 
-    What both know stays, if the other one is an ``edited`` form of the first.
+    If it is an ``edited`` form of the one before, what both know stays, but for sizes that the edit
+    has changed.
     """
     link: PageState | None = st.session_state.get(STATE)
     if link is None or link.page != entry.name:
         return
     new = parameters(entry, link.panels)
-    stays = {*new} if edited else {"panel", TEXT_KEY, EDITS_KEY, "device", "seed"}
+    stays = {"panel", TEXT_KEY, EDITS_KEY, "device", "seed"}
+    if edited:
+        old = {name: kept.default for name, kept in link.parameters.items()}
+        stays = {name for name, kept in new.items() if old.get(name, kept.default) == kept.default}
     for key in {*link.parameters, *(knob.name for knob in entry.knobs)} - stays:
         st.session_state.pop(key, None)
         link.last_values.pop(key, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import ncd
@@ -35,7 +36,7 @@ def test_nothing_is_offered_until_something_is_selected() -> None:
 def test_the_bar_offers_what_can_be_changed_at_the_selected_op() -> None:
     app = opened("pages/yours.py", text=CHAIN, select="n1")
     groups = {each["title"]: each["items"] for each in bar(app)["groups"]}
-    assert list(groups) == ["Insert", "Replace", "Remove"]
+    assert list(groups) == ["Insert", "Replace", "Wrap", "Remove", "Laws"]
     assert [item["words"] for item in groups["Remove"]] == ["Remove"]
     words = [item["words"] for item in groups["Replace"]]
     assert "GELU" in words and "ReLU" not in words
@@ -48,7 +49,16 @@ def test_axes_of_one_edit_are_a_choice_in_its_form() -> None:
     app = opened("pages/yours.py", text=text, select="n3")
     groups = {each["title"]: each["items"] for each in bar(app)["groups"]}
     (norm,) = (item for item in groups["Insert"] if item["words"] == "Layer norm")
-    assert [field["options"] for field in norm["fields"]] == [["h", "k"]]
+    assert [field["options"] for field in norm["fields"]] == [[["h", "h"], ["k", "k"]]]
+
+
+def test_a_law_is_shown_with_the_difference_of_its_sides() -> None:
+    law = Rewrite("write", "n1", (("as", "steps"),))
+    text = 'Linear("~t:5 m:4 -> t k:3", "Q") >> Softmax("k")'
+    app = opened("pages/yours.py", text=text, **{EDITS_KEY: compress_text(write_edits([law]))})
+    fine(app)
+    found = re.search(r"equal: largest difference ([^,]+), with gradients", bar(app)["difference"])
+    assert found is not None and (found[1] == "0" or found[1].endswith(("⁻¹⁶", "⁻¹⁷", "⁻¹⁵")))
 
 
 def test_a_link_makes_its_edits_again() -> None:
@@ -70,6 +80,20 @@ def test_sizes_stay_when_an_edit_is_made() -> None:
     fine(app)
     assert sizes(app)["k"] == 7
     assert "+ 56 parameters" in bar(app)["difference"]  # 7 · 7 weights and 7 biases
+
+
+def test_an_edit_of_a_size_moves_its_slider() -> None:
+    app = opened("pages/yours.py", text=CHAIN)
+    app.slider(key="n").set_value(9).run()
+    edit = Rewrite("resize-axis", "axis:k", (("size", 6),))
+    app.session_state[EDITS_KEY] = write_edits([edit])
+    app.run()
+    fine(app)
+    assert sizes(app) == {"t": 5, "m": 4, "k": 6, "n": 9}
+    assert "+ 327 parameters" in bar(app)["difference"]  # 3 more of 5 · 5 · 4, and of 9
+    app.session_state[EDITS_KEY] = ""
+    app.run()
+    assert sizes(app) == {"t": 5, "m": 4, "k": 3, "n": 9}
 
 
 def test_typing_into_the_text_makes_it_the_new_beginning() -> None:

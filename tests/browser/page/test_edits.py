@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
@@ -62,7 +63,7 @@ def of(name: str) -> str:
 
 
 def pasted(text: str) -> str:
-    return f"/yours?text={compress_text(EXAMPLES[text])}&folded=none"
+    return f"/yours?text={quote(compress_text(EXAMPLES[text]))}&folded=none"
 
 
 Edit = tuple[Callable[[Page, str, str, str], None], str, str, str, str, str]
@@ -77,8 +78,8 @@ EDITS: list[Edit] = [
     (by_pointer, pasted("A small network"), "n1", "Replace", "SiLU", "relu: Replace by SiLU"),
     (by_keyboard, pasted("A small network"), "n1", "Remove", "", "Remove Elementwise relu"),
     (by_keyboard, pasted("LeNet"), "n4", "Replace", "ReLU", "tanh: Replace by ReLU"),
-    (by_pointer, pasted("A small GPT"), "n20", "Insert", "Dropout", "Insert dropout on"),
-    (by_keyboard, pasted("A small GPT"), "n18", "Remove", "", "Remove Scale"),
+    (by_pointer, pasted("Grouped queries"), "n5", "Insert", "Dropout", "Insert dropout on"),
+    (by_keyboard, pasted("Grouped queries"), "n4", "Remove", "", "Remove Scale"),
 ]
 
 
