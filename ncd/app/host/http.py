@@ -22,7 +22,13 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ncd.app.host import embed_endpoint, health, live_endpoint, ninety_seconds_endpoint
+from ncd.app.host import (
+    class_endpoint,
+    embed_endpoint,
+    health,
+    live_endpoint,
+    ninety_seconds_endpoint,
+)
 from ncd.app.host.addresses import split
 from ncd.app.host.presenter_endpoints import (
     CODE,
@@ -88,7 +94,9 @@ def compress_file(path: str) -> bytes:
 
 # --- The outermost layer of the server: checks of host and origin, and the HTML of pages
 
-FILES = page_style.FILES | embed_endpoint.FILES | ninety_seconds_endpoint.FILES
+FILES = (
+    page_style.FILES | embed_endpoint.FILES | ninety_seconds_endpoint.FILES | class_endpoint.FILES
+)
 ANYWHERE = {"Cache-Control": "no-cache", "Access-Control-Allow-Origin": "*"}
 COMPONENT = read_static("host/ncd-diagram.js")
 # By the first or the last part of an address.
@@ -101,6 +109,8 @@ ENDPOINTS: dict[str, ASGIApp] = {
     CODE: code,
     ninety_seconds_endpoint.PATH: ninety_seconds_endpoint.answer_page,
     ninety_seconds_endpoint.FRAME_FILE: ninety_seconds_endpoint.answer_frame,
+    class_endpoint.PAGE_PATH: class_endpoint.answer_page,
+    class_endpoint.TALLY_FILE: class_endpoint.answer_tally,
 }
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 STREAMLIT_PATHS = (
@@ -121,6 +131,7 @@ Disallow: /{live_endpoint.PATH}/
 Disallow: /{SLIDES_FILE}
 Disallow: /{LESSON_FILE}
 Disallow: /{ninety_seconds_endpoint.FRAME_FILE}
+Disallow: /{class_endpoint.PAGE_PATH}
 Disallow: /{METRICS}
 """  # what is made anew for each request; all pages may be listed
 WRONG_HOST_TEXT = (

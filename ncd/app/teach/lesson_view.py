@@ -40,7 +40,7 @@ if (presented.has("present"))
   document.documentElement.dataset.present = presented.get("with") === "panel" ? "panel" : "alone";
 </script>"""
 
-FILES = ("view_list.js", "lesson.js", "presenter.js")
+FILES = ("view_list.js", "lesson.js", "class_tally.js", "presenter.js")
 JS = ("page/copy_link.js", *(f"teach/{file}" for file in FILES))
 
 _present = st.components.v2.component(
@@ -174,13 +174,14 @@ def _fault(found: Question, chosen: str) -> str:
 def _answer(found: Question, n: int, chosen: str) -> str:
     right, own = n == found.answer_index, chosen == str(n)
     mark, kind = ("✓ ", "right") if right else ("✗ ", "wrong") if own else ("", "other")
-    letter, words = "ABCD"[n], _words(found.answers[n])
+    letter, words = "ABCD"[n], answer_html(found.answers[n])
     if not chosen:
         return f'<button type="button" data-pick="{n}"><b>{letter}</b> {words}</button>'
     return f'<span class="{kind}"><b>{mark}{letter}</b> {words}</span>'
 
 
-def _words(answer: Answer) -> str:
+def answer_html(answer: Answer) -> str:
+    """Returns an answer as HTML: an array with its sizes, an axis, or a sentence."""
     if isinstance(answer, Array):
         return markup.axes_with_sizes(hide_sizes.without_size_labels(answer))
     return markup.axis(answer) if isinstance(answer, Axis) else markup.sentence(answer)

@@ -45,6 +45,8 @@ function prepare(root, { pages, sizes }) {
     link: () => share(host),
     phones: () => code(host, find("phone").hidden),
     shut: () => code(host, false),
+    "ask-class": () => askClass(host),
+    "class-door": () => enlargeCode(host, !host.find("class-door").matches(".large")),
   };
   for (const [name, act] of Object.entries(acts)) find(name).onclick = act;
   find("open").firstElementChild.onchange = ({ target }) => take(host, target);
@@ -58,6 +60,7 @@ function prepare(root, { pages, sizes }) {
   const room = new ResizeObserver(() => fit());
   for (const where of [".stMain", BLOCK]) room.observe(document.querySelector(where));
   host.end = () => {
+    dropTally(host);
     room.disconnect();
     for (const [where, ...own] of heard) where.removeEventListener(...own);
     host.ended = true;
@@ -128,6 +131,7 @@ function write(host, change) {
 // A question is answered before its view is left.
 function walk(host, steps) {
   const unanswered = steps > 0 && question()?.querySelector("[data-pick=show]");
+  if (unanswered && host.tally?.open) closeTally(host);
   if (unanswered) return unanswered.click();
   const to = Math.min(Math.max(host.at + steps, 1), host.views.length);
   if (to !== host.at) go(host, to);
@@ -244,6 +248,7 @@ function draw(host) {
   find("file").href = `./presentation.html?${every}${ownText("&")}`;
   find("kept").href = `./lesson.json?${every}`;
   if (!on) code(host, false);
+  drawTally(host);
   if (!find("sheet").hidden) rows(host);
 }
 
@@ -292,7 +297,8 @@ function press(host, event) {
   if (!host.on || event.defaultPrevented || ctrlKey || metaKey || altKey) return;
   const inner = event.composedPath()[0];
   const within = (what) => inner.closest?.(what);
-  if (key === "Escape" && !host.find("phone").hidden) code(host, false);
+  if (key === "Escape" && host.find("class-door").matches(".large")) enlargeCode(host, false);
+  else if (key === "Escape" && !host.find("phone").hidden) code(host, false);
   else if (key === "Escape" && document.fullscreenElement) screen(false);
   else if (key === "Escape") escape(host, within);
   else if (key in STEPS && host.views.length && !within(MOVES)) {
