@@ -51,7 +51,7 @@ async def answer_tally(scope: Scope, receive: Receive, send: Send) -> None:
     """Answers a request about a room as JSON; a refusal has the reason, and 404, 400 or 503."""
     request = Request(scope, receive)
     try:
-        found, status = await _found(request), 200
+        found, status = await _room_answer(request), 200
     except TallyError as error:
         found, status = {"error": str(error)}, 404
     except LimitError as error:
@@ -61,7 +61,7 @@ async def answer_tally(scope: Scope, receive: Receive, send: Send) -> None:
     await JSONResponse(found, status, FRESH)(scope, receive, send)
 
 
-async def _found(request: Request) -> dict[str, Any]:
+async def _room_answer(request: Request) -> dict[str, Any]:
     room, key = request.query_params.get("room", ""), request.headers.get(KEY_HEADER, "")
     if request.method == "GET":
         return {"counts": TALLIES.counts(room, key)} if key else open_question(room)

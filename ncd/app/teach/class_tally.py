@@ -37,12 +37,12 @@ class Room:
     question: str
     answers: Sequence[str]
     number: int
-    seen: float
+    last_look: float
     votes: dict[str, int] = field(default_factory=dict)
 
     @property
     def counts(self) -> list[int]:
-        """How many phones have chosen each answer."""
+        """The number of phones that chose each answer."""
         chosen = [*self.votes.values()]
         return [chosen.count(n) for n in range(len(self.answers))]
 
@@ -62,7 +62,7 @@ class Tallies:
 
     clock: Callable[[], float] = time.monotonic
     rooms: dict[str, Room] = field(default_factory=dict)
-    opened: int = 0
+    last_number: int = 0
 
     def open(self, code: str, key: str, question: str, answers: Sequence[str]) -> None:
         """Opens a question in the room of a key, in place of the one before."""
@@ -75,8 +75,8 @@ class Tallies:
             fact = f"this question has {len(answers)} answers"
             raise LimitError(fact, cure=f"one with 2 to {MAX_ANSWERS}")
         now = self.clock()  # a process that has begun anew counts on from there
-        self.opened = max(self.opened + 1, int(1000 * now))
-        self.rooms[code] = Room(question, answers, self.opened, now)
+        self.last_number = max(self.last_number + 1, int(1000 * now))
+        self.rooms[code] = Room(question, answers, self.last_number, now)
 
     def vote(self, code: str, phone: str, answer: int) -> None:
         """Counts the answer of a phone, in place of the one that it gave before."""
@@ -91,7 +91,7 @@ class Tallies:
         """Returns the sums for the lecturer, whose question stays open by it."""
         self._check(code, key)
         room = self.room(code)
-        room.seen = self.clock()
+        room.last_look = self.clock()
         return room.counts
 
     def close(self, code: str, key: str) -> list[int]:
@@ -117,7 +117,7 @@ class Tallies:
 
     def _forget_idle(self) -> None:
         oldest = self.clock() - IDLE_SECONDS
-        for code in [code for code, room in self.rooms.items() if room.seen < oldest]:
+        for code in [code for code, room in self.rooms.items() if room.last_look < oldest]:
             del self.rooms[code]
 
 
