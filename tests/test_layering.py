@@ -57,6 +57,7 @@ ROOMS: dict[str, set[str]] = {
         "notation",
         "systems",
     },
+    "explain": {"words", "errors", "formulas", "language", "circuit", "drawing", "run"},
     "site": {
         "installation",
         "words",
@@ -71,8 +72,8 @@ ROOMS: dict[str, set[str]] = {
         "notation",
         "systems",
         "read",
+        "explain",
     },
-    "explain": {"words", "errors", "formulas", "language", "circuit", "drawing", "run"},
     "findings": {"words", "errors", "notation", "read"},
     "jobs": {
         "errors",

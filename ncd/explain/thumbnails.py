@@ -11,8 +11,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 from types import MappingProxyType
+from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
 
@@ -35,6 +37,7 @@ COLUMNS = 64  # features of a stripe, those with the largest numbers
 GAP = 4.0  # between tiles
 FEW, SOME = 4, 18  # maps that are large, and maps that are shown at all
 MAP, SMALL_MAP, LONE_MAP = 54.0, 36.0, 90.0  # their sides
+CellBytes = NDArray[np.uint8]
 STRIPE = 12.0  # the height of a vector
 POSITION = 5.0  # the height of a position's features
 FEATURES = 22.0, 56.0  # the least and the greatest height of features
@@ -86,17 +89,19 @@ def thumbnails(
     if not isinstance(run, Trace):
         fact = f"{short_repr(run)} is no run"
         raise ParseError(fact, where="thumbnails", cure="ncd.trace(module, *inputs)")
-    found = {}
-    for value in shown_values(module.circuit):
+    return {id: cells.painted(dark, marked) for id, cells in cells_of_run(module.circuit, run)}
+
+
+def cells_of_run(circuit: Circuit, run: Trace) -> Iterator[tuple[str, ThumbnailCells]]:
+    """Yields the id of each array that has something to show, with the numbers that are shown."""
+    for value in shown_values(circuit):
         if value.id in run.values:
             numbers = run.values[value.id]
             if tuple(numbers.shape) != value.array.shape:
                 raise _other_run(value, numbers)
-            origin = _origin(module.circuit, value)
-            made = thumbnail(value.array, numbers, dark=dark, origin=origin, marked=marked)
+            made = thumbnail_cells(value.array, numbers, _origin(circuit, value))
             if made is not None:
-                found[value.id] = made
-    return found
+                yield value.id, made
 
 
 def _check_marked(marked: object) -> None:
@@ -160,6 +165,46 @@ def thumbnail(
     ``origin`` is the role of the op that makes it, or "input". A vector of a softmax is drawn as
     bars, one channel or three that go in as a picture.
     """
+    cells = thumbnail_cells(array, values, origin)
+    return None if cells is None else cells.painted(dark, marked)
+
+
+@dataclass(frozen=True)
+class ThumbnailCells:
+    """The numbers that a thumbnail shows: chosen and pooled, without colours yet.
+
+    ``maps`` has a map for each tile of ``grid``, and ``ends`` is the range of their scale.
+    """
+
+    grid: _Grid
+    maps: CellGrid
+    ends: ColourRange
+    description: str
+
+    def painted(self, dark: bool, marked: Mapping[str, int] = MappingProxyType({})) -> Thumbnail:
+        """Returns the thumbnail in colours, for a light or a dark page."""
+        grid = self.grid
+        tiles = grid.kind.paint_tiles(self.maps, _Painter(self.ends, dark))
+        pictures = tuple(map(PictureTile, grid.boxes, tiles))
+        marks = tuple(grid.marks(marked))
+        return Thumbnail(grid.width, grid.height, pictures, marks, self.description)
+
+    @property
+    def frame(self) -> Thumbnail:
+        """The thumbnail without its pictures."""
+        return Thumbnail(self.grid.width, self.grid.height)
+
+    @property
+    def shades(self) -> CellBytes:
+        """A byte for each number that is shown, three for one of a picture in colours.
+
+        0 is a number that is not known, 1 to 255 are the scale from its one end to the other.
+        """
+        return self.grid.kind.shades(self.maps, self.ends)
+
+
+def thumbnail_cells(array: Array, values: Tensor, origin: str) -> ThumbnailCells | None:
+    """Returns the numbers that an array's thumbnail shows; None if there is nothing to show."""
     whole = array.below is not None or not values.is_floating_point()
     if whole or not 1 < values.numel() <= LARGEST:
         return None
@@ -170,11 +215,10 @@ def thumbnail(
         return None
     grid = _grid(array, origin)
     maps, note = grid.kind.maps(numbers)
-    tiles = tuple(map(PictureTile, grid.boxes, grid.kind.paint_tiles(maps, _Painter(known, dark))))
     named = " × ".join(axis.display_name for axis in array)
     low, high = float(known.min()), float(known.max())
     said = f"{named}, {numbers.size:,} numbers from {low:.2g} to {high:.2g}{note}"
-    return Thumbnail(grid.width, grid.height, tiles, tuple(grid.marks(marked)), said)
+    return ThumbnailCells(grid, maps, ColourRange.from_numbers(known, signed=low < 0), said)
 
 
 def _origin(circuit: Circuit, value: Value) -> str:
@@ -185,10 +229,9 @@ def _origin(circuit: Circuit, value: Value) -> str:
 class _Painter:
     """Paints numbers of one array as PNGs, on one scale."""
 
-    def __init__(self, known: CellGrid, dark: bool) -> None:
-        signed = bool(known.min() < 0)
-        self.range = ColourRange.from_numbers(known, signed=signed)
-        self.stops = (COLOUR_STOPS if signed else POSITIVE)[dark]
+    def __init__(self, ends: ColourRange, dark: bool) -> None:
+        self.range = ends
+        self.stops = (COLOUR_STOPS if ends.low < 0 else POSITIVE)[dark]
 
     def picture(self, cells: CellGrid) -> bytes:
         """Returns a map as PNG; unknown numbers are transparent."""
@@ -219,7 +262,9 @@ class _Maps:
     shape: tuple[int, ...]
     max_pictures: int
     max_columns: int = COLUMNS
-    note = ""
+    sides: tuple[int, int] = (1, 1)  # the dimensions that are rows and columns, the last ones
+    painting: ClassVar[str] = "map"  # how a page paints it: as a map, as bars, or in its colours
+    chosen: ClassVar[str] = ""  # what is chosen where there is much: columns, or whole maps
 
     def maps(self, numbers: CellGrid) -> tuple[CellGrid, str]:
         """Returns the maps that are shown, and what is left out."""
@@ -239,9 +284,16 @@ class _Maps:
         """Returns the tiles as PNGs."""
         return [painter.picture(cells) for cells in maps]
 
+    def shades(self, maps: CellGrid, ends: ColourRange) -> CellBytes:
+        """Returns the bytes of :attr:`ThumbnailCells.shades`."""
+        share = ((maps - ends.low) / (ends.high - ends.low)).clip(0, 1)
+        return np.where(np.isfinite(share), 1 + np.nan_to_num(share * 254).round(), 0).astype("u1")
+
 
 class _Stripes(_Maps):
     """Features of positions: of many the ones with the largest numbers."""
+
+    chosen = "columns"
 
     def choose_tiles(self, maps: CellGrid) -> tuple[CellGrid, str]:
         maps, note = super().choose_tiles(maps)
@@ -256,6 +308,8 @@ class _Stripes(_Maps):
 class _Channels(_Maps):
     """Channels of an image, of many the liveliest."""
 
+    chosen = "maps"
+
     def choose_tiles(self, maps: CellGrid) -> tuple[CellGrid, str]:
         if len(maps) <= self.max_pictures:
             return maps, ""
@@ -267,12 +321,22 @@ class _Channels(_Maps):
 class _Picture(_Maps):
     """The channel or the three channels of a picture that goes in."""
 
+    painting = "colour"
+
+    def shades(self, maps: CellGrid, ends: ColourRange) -> CellBytes:
+        return rgb_image(np.broadcast_to(maps, (3, *maps.shape[1:])))
+
     def paint_tiles(self, maps: CellGrid, painter: _Painter) -> list[bytes]:
         return [painter.colour(maps)]
 
 
 class _Shares(_Maps):
     """A distribution, drawn as bars."""
+
+    painting = "bars"
+
+    def shades(self, maps: CellGrid, ends: ColourRange) -> CellBytes:
+        return (np.nan_to_num(maps / (np.nanmax(maps) or 1)) * 255).astype(np.uint8)
 
     def paint_tiles(self, maps: CellGrid, painter: _Painter) -> list[bytes]:
         return [painter.bars(maps[0, 0])]
@@ -341,7 +405,8 @@ def _stripes(array: Array, rows: Axis, features: list[Axis]) -> _Grid:
     columns = [axis for axis in features if axis is not heads]
     shape = rows.numel, prod(axis.numel for axis in columns)
     count = min(array.numel // prod(shape), CHANNELS)
-    kind = _Stripes(_order(array, rows, *columns), shape, count)
+    sides = 1, sum(len(axis.shape) for axis in columns)
+    kind = _Stripes(_order(array, rows, *columns), shape, count, sides=sides)
     least, most = FEATURES
     high = min(max(POSITION * rows.numel, least), most)
     narrow = min(NARROW, (ROW + GAP) / count - GAP)  # many heads take no more room than four
@@ -355,7 +420,7 @@ def _images(array: Array, space: Axis, goes_in: bool) -> _Grid:
     side = PICTURE if is_picture or count == 1 else CHANNEL
     size = side * wide / max(high, wide), side * high / max(high, wide)
     kind = _Picture if is_picture else _Channels
-    maps = kind(_order(array, space), (high, wide), CHANNELS)
+    maps = kind(_order(array, space), (high, wide), CHANNELS, sides=(len(more), 1))
     return _Grid(maps, 1 if is_picture else min(count, CHANNELS), size)
 
 
@@ -363,8 +428,8 @@ def _vector(array: Array, is_distribution: bool) -> _Grid:
     count = array.numel
     wide, order = min(max(4.0 * count, 24.0), 90.0), tuple(range(len(array.shape)))
     if is_distribution and count <= 2 * COLUMNS:
-        return _Grid(_Shares(order, (1, count), 1, count), 1, (wide, float(BARS)))
-    return _Grid(_Maps(order, (1, count), 1, 2 * COLUMNS), 1, (wide, STRIPE))
+        return _Grid(_Shares(order, (1, count), 1, count, (0, len(order))), 1, (wide, float(BARS)))
+    return _Grid(_Maps(order, (1, count), 1, 2 * COLUMNS, (0, len(order))), 1, (wide, STRIPE))
 
 
 def _order(array: Array, *last: Axis) -> tuple[int, ...]:

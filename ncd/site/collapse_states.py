@@ -7,11 +7,13 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from ncd.circuit.circuit import Circuit
 from ncd.drawing.backends.drawing import Drawing
 from ncd.drawing.backends.svg import write
+from ncd.drawing.elements.primitives import Thumbnail
 from ncd.drawing.equation import sides
 from ncd.drawing.pipeline import draw
 from ncd.drawing.plan.repeated_layers import fold_repetitions
@@ -19,6 +21,7 @@ from ncd.language.arguments import Labels
 from ncd.language.terms import Term
 
 CollapsedIds = frozenset[str]  # ids of the collapsed blocks
+Views = Mapping[float, Mapping[CollapsedIds, Drawing]]  # drawings by the width of the page
 STATES = 64  # drawings in a file, for each width
 WIDTH = 1280.0  # in pixels
 LETTERS = 3_000_000  # characters of all drawings, before compression
@@ -38,18 +41,21 @@ def states(
     width: float = WIDTH,
     letters: int = LETTERS,
     title: str = "",
+    frames: Mapping[str, Thumbnail] = MappingProxyType({}),
 ) -> dict[CollapsedIds, Drawing]:
     """Returns the drawings that can be reached by collapsing and expanding, the initial one first.
 
     ``blocks`` maps each collapsible block to the one around it. States one step away come first,
     then two, and so on, ``most`` in all, and no more than ``letters`` of SVG beside the first.
+    ``frames`` are those of the values on the wires.
     """
-    first = draw(term, labels, width=width, title=title)
+    look: dict[str, Any] = {"width": width, "title": title, "thumbnails": frames}
+    first = draw(term, labels, **look)
     found = {collapsed_ids(first): first}
     written, queue = 0, [collapsed_ids(first)]
     for shut in queue:
         for next_ in _adjacent_states(blocks, found[shut], shut):
-            drawing = found.get(next_) or draw(term, labels, folded=next_, width=width, title=title)
+            drawing = found.get(next_) or draw(term, labels, folded=next_, **look)
             if collapsed_ids(drawing) in found:  # another block stays collapsed, so nothing new
                 continue
             written += len(svg(drawing))
@@ -70,23 +76,30 @@ def svg(drawing: Drawing) -> str:
     return write(drawing, fonts=False, paint=lambda name: f"var(--{name})")
 
 
-def drawing_parts(views: Mapping[float, Mapping[CollapsedIds, Drawing]]) -> dict[str, Any]:
+def drawing_parts(views: Views, valued: Views = MappingProxyType({})) -> dict[str, Any]:
     """Returns the SVG of all drawings as the parts that they have, and a list of these for each.
 
     Parts are sorted, so that alike ones come within the 32 kB that gzip remembers. There is a list
     for each width and state: the ids of the collapsed blocks, sorted and separated by spaces.
+    ``valued`` are the drawings with frames for values.
     """
-    texts = {
-        width: {state_name(shut): GROUP.split(svg(drawing)) for shut, drawing in view.items()}
-        for width, view in views.items()
-    }
-    parts = sorted({part for view in texts.values() for text in view.values() for part in text})
+    every = [each for own in (views, valued) for view in own.values() for each in view.values()]
+    parts = sorted({part for drawing in every for part in GROUP.split(svg(drawing))})
     places = {part: i for i, part in enumerate(parts)}
-    said = [
-        {"width": width, "states": {n: [places[part] for part in text] for n, text in own.items()}}
-        for width, own in texts.items()
-    ]
-    return {"parts": parts, "views": said}
+
+    def listed(own: Views) -> list[dict[str, Any]]:
+        return [
+            {
+                "width": width,
+                "states": {
+                    state_name(shut): [places[part] for part in GROUP.split(svg(drawing))]
+                    for shut, drawing in view.items()
+                },
+            }
+            for width, view in own.items()
+        ]
+
+    return {"parts": parts, "views": listed(views), "valued": listed(valued)}
 
 
 def gzip_json(data: Mapping[str, Any]) -> str:

@@ -24,7 +24,7 @@ from ncd.drawing.elements import style
 from ncd.drawing.elements.fonts import font_faces
 from ncd.drawing.plan.collapse import CollapsibleBlock
 from ncd.drawing.plan.collapse import blocks as blocks_of
-from ncd.language.arguments import Labels, check_term, check_text
+from ncd.language.arguments import Labels, check_seed, check_term, check_text
 from ncd.language.axes import Axis
 from ncd.language.terms import Term
 from ncd.site import markup
@@ -51,6 +51,7 @@ from ncd.site.markup import (
 from ncd.site.op_cards import Cards, Content
 from ncd.site.page_tables import closed_part, key_drawer, parts_that_open
 from ncd.site.scripts import script
+from ncd.site.wire_values import WireValues, random_values
 from ncd.words import plain_text
 from ncd.write.term_json import term_script
 
@@ -90,6 +91,8 @@ FOLDER = Path(__file__).parent / "static"
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{}'{}; font-src data:"
 DEEPEST = 12  # levels of nested blocks that collapse in a file: each state is one more drawing
 DOCUMENT_PAGE = (FOLDER / "document.html").read_text()
+VALUED_STATES, VALUED_LETTERS = 8, 400_000  # of drawings with values, for each width
+VALUES_BUTTON = '<button class="values" type="button" aria-pressed="false">Values</button>'
 PAGE_SCRIPTS = tuple(
     f"site/static/{name}.js" for name in ("document", "live_labels", "live_sizes", "live_quiz")
 )
@@ -125,6 +128,8 @@ def html(
     labels: Labels = "names",
     title: str = "",
     about: Mapping[str, Any] | None = None,
+    *,
+    seed: int | None = 0,
 ) -> Page:
     """Exports a term as one HTML file, with a card for each op and block.
 
@@ -133,6 +138,8 @@ def html(
         labels: The texts on the wires: "names", "sizes" or "both".
         title: The title of the page; by default that of the outermost block.
         about: Facts of its origin, such as settings and a link, which are kept beside the term.
+        seed: The seed of the weights and inputs whose values can be seen on the wires; with None
+            the file holds no values, and neither does one whose run takes longer than a moment.
 
     Returns:
         The text of the file. It needs no server and loads nothing, and contains the term as JSON;
@@ -149,7 +156,10 @@ def html(
     """
     check_term(term, "html")
     check_text(title, "title", "html")
-    return document(term, labels, title, about)
+    if seed is None:
+        return document(term, labels, title, about)
+    check_seed(seed, "html")
+    return document(term, labels, title, about, values=random_values(term, seed))
 
 
 def document(
@@ -159,6 +169,7 @@ def document(
     about: Mapping[str, Any] | None = None,
     system: ParametricTerm | None = None,
     around: PageParts | None = None,
+    values: WireValues | None = None,
 ) -> Page:
     """Returns the file of a term as a function of its sizes; by default all its axes' sizes."""
     around, circuit = around or PageParts(), elaborate(term)
@@ -166,11 +177,16 @@ def document(
     depths = _depths(parts := drawn_circuits(circuit))
     blocks = [block for block, depth in depths.items() if depth < DEEPEST]
     views = _views(term, labels, blocks, around, title)
-    live.drawings = every = tuple(drawing for view in views.values() for drawing in view.values())
+    valued = _valued_views(term, labels, blocks, around, title, values)
+    every = [each for own in (views, valued) for view in own.values() for each in view.values()]
+    live.drawings = every
     first, cards = every[0], Cards.from_drawings(live, every, blocks)
     closed = dict(parts_that_open(live, cards))
     page = DOCUMENT_PAGE.format(
-        policy=policy(js := DOCUMENT_JS + around.js, around.scripts) + around.extra_policy,
+        policy=policy(js := DOCUMENT_JS + around.js, around.scripts)
+        + around.extra_policy
+        + ("; img-src data:" if valued else ""),
+        values=VALUES_BUTTON if valued else "",
         title=markup.text(title or first.title),
         term=term_script(term, about),
         css=css(every, (signs := key_drawer(first, around.legend)).drawings) + around.css,
@@ -184,8 +200,9 @@ def document(
         told="".join(map(closed_part, closed)),
         words=markup.text(first.description),
         state=state_name(collapsed_ids(first)),
-        states=gzip_json(drawing_parts(views)),
+        states=gzip_json(drawing_parts(views, valued)),
         later=gzip_json(dict(cards.html(every)) | closed | _of_run(live, around)),
+        wire_values=gzip_json(values.data if values and valued else {}),
         run=_live(live, "run", around.run),
         live=live.script(),
         js=js,
@@ -200,6 +217,27 @@ def _views(
     outer = {block.id: block.parent for block in blocks}
     return {
         width: states(term, outer, labels, around.states, width, letters, title)
+        for width, letters in around.widths
+    }
+
+
+def _valued_views(
+    term: Term,
+    labels: Labels,
+    blocks: Iterable[CollapsibleBlock],
+    around: PageParts,
+    title: str,
+    values: WireValues | None,
+) -> dict[float, dict[CollapsedIds, Drawing]]:
+    """Returns the drawings with frames for values, fewer than those without."""
+    if values is None or not values.frames:
+        return {}
+    outer = {block.id: block.parent for block in blocks}
+    count = min(around.states, VALUED_STATES)
+    return {
+        width: states(
+            term, outer, labels, count, width, min(letters, VALUED_LETTERS), title, values.frames
+        )
         for width, letters in around.widths
     }
 

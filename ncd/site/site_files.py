@@ -32,6 +32,7 @@ from ncd.site.entry_page import (
 from ncd.site.entry_page import file as page_file
 from ncd.site.page_tables import colour, inert, row, rules
 from ncd.site.scripts import script
+from ncd.site.wire_values import opening_values
 from ncd.systems.catalogue import CATALOGUE
 from ncd.systems.catalogue_entry import Entry
 
@@ -56,7 +57,8 @@ MAX_PAGES_PER_SIGN = 3  # pages named with each sign
 SITE_CSS = (FOLDER / "site.css").read_text()
 SHELL = (FOLDER / "site.html").read_text()
 RUNS = FOLDER / "runs"
-RUN_SCRIPTS = tuple(f"site/static/runs/run_{n}.js" for n in ("here", "values", "cell", "steps"))
+RUN_PARTS = "here", "values", "cell", "steps", "wires"
+RUN_SCRIPTS = tuple(f"site/static/runs/run_{n}.js" for n in RUN_PARTS)
 RUN_JS = script(*RUN_SCRIPTS, loaded=PAGE_SCRIPTS)
 RUN_CSS = (RUNS / "run_here.css").read_text()
 LOADER_JS = (RUNS / "run_loader.js").read_text()
@@ -150,7 +152,12 @@ def entry_page(
     )
     system = of_entry(entry, settings)
     page = document(
-        entry.build(), title=entry.title, about=facts(entry, settings), system=system, around=around
+        entry.build(),
+        title=entry.title,
+        about=facts(entry, settings),
+        system=system,
+        around=around,
+        values=opening_values(entry, settings),
     )
     return page, model.files
 

@@ -15,14 +15,16 @@ from ncd.circuit.circuit import array_names
 from ncd.circuit.elaborate import elaborate
 from ncd.circuit.sized_system import parametric_term
 from ncd.drawing.elements.fonts import all_faces_css
+from ncd.drawing.elements.primitives import Thumbnail
 from ncd.drawing.pipeline import draw
 from ncd.drawing.plan.collapse import blocks
 from ncd.errors import NCDError, ParseError, short_repr, unknown_name_error
-from ncd.language.arguments import check_seed, check_text
+from ncd.explain.thumbnails import thumbnails
+from ncd.language.arguments import Labels, check_seed, check_text
 from ncd.language.terms import Term
 from ncd.read.torch_module.from_torch import from_torch
 from ncd.run.guard import compile
-from ncd.run.module import CircuitModule, trace
+from ncd.run.module import CircuitModule, Trace, trace
 from ncd.run.seeding import example_inputs
 from ncd.site.markup import DIAGRAM_CSS, MAP_COLOURS, PANEL_CSS, THEME_CSS
 from ncd.site.scripts import script
@@ -45,6 +47,8 @@ def explore(
 
     Sizes are moved or typed in it, or set as ``widget.sizes``. A click on an array, an op or a
     block selects it (``widget.selected``), highlights it, and shows the values of the array.
+    With ``widget.wire_values = True``, or a press on *values on the wires*, every array shows its
+    values in the diagram.
 
     Args:
         system: A name of the catalogue, a term, or a torch module.
@@ -182,6 +186,7 @@ class Explorer(anywidget.AnyWidget):
     drawing = traitlets.Dict().tag(sync=True)
     value = traitlets.Dict().tag(sync=True)
     told = traitlets.Unicode().tag(sync=True)
+    wire_values = traitlets.Bool(False).tag(sync=True)
 
     def __init__(
         self,
@@ -194,12 +199,12 @@ class Explorer(anywidget.AnyWidget):
     ) -> None:
         known = _check_arguments(title, sliders, build, seed, sizes, module)
         self._build, self._seed, self._usual, self._module = build, seed, known, module
-        self._values: Mapping[str, Tensor] = {}
+        self._last_run: tuple[CircuitModule, Trace] | None = None
         self._term: Term = _build_term(build, known | dict(sizes or {}))
         super().__init__(title=title, sliders=list(sliders), sizes=known | dict(sizes or {}))
         self._draw()
         self.observe(self._resize, "sizes")
-        self.observe(lambda change: self._draw(), ["folded", "dark"])
+        self.observe(lambda change: self._draw(), ["folded", "dark", "wire_values"])
         self.observe(lambda change: self._show(), "selected")
 
     @property
@@ -222,14 +227,17 @@ class Explorer(anywidget.AnyWidget):
         """Draws the term at new sizes; where they do not fit, the error is shown instead."""
         try:
             self._term = self._build(**self.sizes)
-            self._values = {}
+            self._last_run = None
             self._draw()
             self._show()
         except (NCDError, TypeError) as error:
             self.told = str(error)
 
     def _draw(self) -> None:
-        drawing = draw(self._term, "both", dark=self.dark, folded=self.folded)
+        self.told = ""
+        pictures = self._pictures()
+        labels: Labels = "names" if pictures else "both"
+        drawing = draw(self._term, labels, dark=self.dark, folded=self.folded, thumbnails=pictures)
         boxes = {glyph.node for glyph in drawing.glyphs if glyph.node[0] in "fs"}
         shut = boxes if self.folded == "auto" else set(self.folded)
         known = {block.id for block in blocks(elaborate(self._term))}
@@ -239,7 +247,16 @@ class Explorer(anywidget.AnyWidget):
             "folds": {id: sorted(shut ^ {id}) for id in sorted(seen)},
             "words": drawing.description,
         }
-        self.told = ""
+
+    def _pictures(self) -> Mapping[str, Thumbnail]:
+        """Returns the values for the wires; none where the sizes are too large to run."""
+        if not self.wire_values:
+            return {}
+        try:
+            return thumbnails(*self._run(), dark=self.dark)
+        except NCDError as error:
+            self.told = str(error)
+            return {}
 
     def _show(self) -> None:
         """Sends the values of the array that is selected, or of the op's first output."""
@@ -250,7 +267,7 @@ class Explorer(anywidget.AnyWidget):
             self.value = {}
             return
         try:
-            found = self._run().get(id)
+            found = self._run()[1].values.get(id)
         except NCDError as error:
             self.told = str(error)
             found = None
@@ -262,12 +279,13 @@ class Explorer(anywidget.AnyWidget):
         name = array_names(circuit).get(id, "")
         self.value = {"title": f"{name}: {axes}" if name else axes, **_rows(found)}
 
-    def _run(self) -> Mapping[str, Tensor]:
-        if not self._values:
+    def _run(self) -> tuple[CircuitModule, Trace]:
+        """Returns the module and its run at the sizes that are shown; there is one for each."""
+        if self._last_run is None:
             own = self._module if self.sizes == self._usual else None
             module = own or compile(self._term, self._seed)
-            self._values = trace(module, *example_inputs(self._term, self._seed)).values
-        return self._values
+            self._last_run = module, trace(module, *example_inputs(self._term, self._seed))
+        return self._last_run
 
 
 def _rows(found: Tensor) -> dict[str, Any]:

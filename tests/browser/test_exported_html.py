@@ -182,3 +182,27 @@ def test_no_text_of_a_term_runs_as_a_script(browser: Browser, tmp_path: Path) ->
     expect(page.locator(".card:not([hidden]) math")).to_be_visible()
     assert page.title() == "safe"
     page.close()
+
+
+def test_values_stand_on_the_wires_at_the_sizes_of_the_file(page: Page) -> None:
+    pictures = page.locator(".drawing .thumbnail")
+    page.get_by_role("button", name="Values").click()
+    expect(pictures).to_have_count(9)
+    expect(page.locator('.thumbnail[data-array="v9"] image')).to_have_count(4)
+    expect(page.locator(".valued")).to_have_text(
+        "Untrained weights and random inputs, from seed 0."
+    )
+    assert "numbers from" in (pictures.first.get_attribute("aria-label") or "")
+    light = page.locator(".thumbnail image").first.get_attribute("href")
+    page.get_by_role("button", name="Light or dark").click()
+    expect(page.locator(".thumbnail image").first).not_to_have_attribute("href", light or "")
+    page.locator('[data-size="h"] input[type=text]').fill("8")
+    page.keyboard.press("Enter")
+    expect(pictures.first).to_be_hidden()
+    expect(page.locator(".valued")).to_contain_text("The values are those of h = 4")
+    page.get_by_role("button", name="Reset").click()
+    expect(pictures.first).to_be_visible()
+    page.reload()
+    expect(pictures).to_have_count(9)
+    page.get_by_role("button", name="Quiz").click()
+    expect(pictures).to_have_count(0)

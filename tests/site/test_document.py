@@ -58,9 +58,20 @@ def test_it_asks_for_nothing(text):
 
 
 def test_it_is_small_and_the_diagram_comes_first(text):
-    assert len(text.encode()) <= 150_000
+    assert len(text.encode()) <= 165_000  # 20,000 of which are the values on the wires
     assert len(text.partition("</svg></div>")[0].encode()) <= 50_000
     assert text.count("@font-face") == len({*re.findall(r"@font-face\{[^}]*\}", text)}) <= 6
+
+
+def test_values_are_there_unless_they_are_left_out_or_take_long_to_run(text):
+    data = packed(text, "wire-values")
+    drawn = "".join(packed(text, "states", "valued").values())
+    assert set(re.findall(r'class="thumbnail"[^>]*data-array="(v\d+)"', drawn)) == {*data["arrays"]}
+    assert 'class="values"' in text and "img-src data:" in text
+    large = ncd.Axes(m=30_000, k=30_000)(ncd.ops.Linear("m -> k"))
+    for without in (ncd.html(ncd.catalogue[MHA].build(), seed=None), ncd.html(large)):
+        assert 'class="values"' not in without and "img-src" not in without
+        assert packed(without, "wire-values") == {}
 
 
 def test_every_op_and_block_has_a_card(text):

@@ -27,6 +27,23 @@ def test_a_size_draws_and_runs_anew() -> None:
     assert "y 6" in widget.value["title"] and widget.term.dom[0].shape == (6, 128)
 
 
+def test_values_stand_on_the_wires_and_follow_the_sizes() -> None:
+    widget = ncd.explore("multi-head-attention", y=5, x=7)
+    assert "thumbnail" not in widget.drawing["svg"]
+    widget.wire_values = True
+    module = ncd.run.guard.compile(widget.term)
+    run = ncd.trace(module, *ncd.example_inputs(widget.term))
+    pictures = ncd.thumbnails(module, run)
+    assert ncd.draw(widget.term, thumbnails=pictures).svg(fonts=False) == widget.drawing["svg"]
+    light = widget.drawing["svg"]
+    widget.dark = True
+    assert widget.drawing["svg"] != light
+    widget.sizes = widget.sizes | {"y": 6}
+    assert "y × m, 768 numbers" in widget.drawing["svg"]
+    widget.sizes = widget.sizes | {"m": 10**9}
+    assert "thumbnail" not in widget.drawing["svg"] and "NCD_MAX_FLOPS" in widget.told
+
+
 def test_sizes_that_do_not_fit_leave_the_drawing() -> None:
     widget = ncd.explore("multi-head-attention")
     before, term = widget.drawing, widget.term

@@ -6,16 +6,20 @@ import gzip
 import json
 import re
 from base64 import b64decode
+from typing import Any
 
 
-def packed(text: str, id: str = "states") -> dict[str, str]:
-    """The texts of a block: ``states`` has the drawings, ``later`` the cards and the parts."""
+def packed(text: str, id: str = "states", views: str = "views") -> dict[str, Any]:
+    """The texts of a block: ``states`` has the drawings, ``later`` the cards and the parts.
+
+    ``views`` are the drawings: "views", or "valued" with values on the wires.
+    """
     found = re.search(rf'id="{id}"[^>]*>([^<]*)<', text)
     assert found
     data = json.loads(gzip.decompress(b64decode(found[1])))
     if id != "states":
         return data
-    states = data["views"][0]["states"]  # of the widest
+    states = data[views][0]["states"]  # of the widest
     return {name: "".join(data["parts"][i] for i in own) for name, own in states.items()}
 
 

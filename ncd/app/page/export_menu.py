@@ -15,11 +15,12 @@ import ncd
 from ncd.app.parts import html_panel
 from ncd.app.scene import own_entry, url
 from ncd.app.scene.refusal import Refusal
-from ncd.app.scene.scene import Scene
+from ncd.app.scene.scene import Scene, numbers_origin
 from ncd.app.state import selection
 from ncd.app.state.link_text import compress_text
 from ncd.site.document import document
 from ncd.site.entry_page import of_entry
+from ncd.site.wire_values import WireValues
 from ncd.systems.inputs.run_inputs import RANDOM
 from ncd.write.file_facts import LICENCE, onnx_with_facts, png_with_facts, tex_with_facts
 from ncd.write.term_json import svg_with_term
@@ -189,7 +190,10 @@ def _files(scene: Scene, facts: dict[str, Any]) -> None:
 
 def _html(scene: Scene, facts: dict[str, Any]) -> str:
     system = of_entry(scene.entry, scene.settings)
-    return document(scene.term, title=scene.entry.title, about=facts, system=system)
+    values = None
+    if scene.can_run and not scene.starts_on_demand:
+        values = WireValues.from_run(scene.module, scene.trace, numbers_origin(scene))
+    return document(scene.term, title=scene.entry.title, about=facts, system=system, values=values)
 
 
 def _model(scene: Scene, facts: dict[str, Any]) -> list[File]:

@@ -3,7 +3,8 @@
 import { bytes } from "./figure/bytes.js";
 import { readDrawing, sign, widen } from "./figure/drawing.js";
 import { connect, letGo, light, paint, shine, target } from "./figure/highlight.js";
-import { turnTheme } from "./figure/theme.js";
+import { isDark, onTheme, turnTheme } from "./figure/theme.js";
+import { paintWires } from "./figure/wire_values.js";
 
 const host = connect({ parentElement: document, setTriggerValue: select });
 host.opens = true;
@@ -12,6 +13,8 @@ const READABLE = 0.8; // of the size of a drawing, so that its titles have 11 pi
 const hint = document.querySelector(".hint");
 let state = document.getElementById("states").dataset.state;
 let known = null; // the drawings, once they are unpacked
+let mode = "views"; // or "valued", with values on the wires
+let wireValues = null; // once they are asked for
 let view = 0; // the place of those for this width; the first is in the page itself
 let selected = "";
 let from = null; // where the focus was when a card opened
@@ -74,12 +77,13 @@ light.fold = fold;
 // The page contains, compressed, the drawings of every state of its collapsed blocks for some widths
 // of the page, the cards by their ids, and the parts that open.
 const later = unpack("later");
-const views = unpack("states").then(({ parts, views }) => {
+const views = unpack("states").then(({ parts, views, valued }) => {
   const drawn = ([name, own]) => [name, own.map((i) => parts[i]).join("")];
-  return views.map(({ states }) => ({ drawings: Object.fromEntries(Object.entries(states).map(drawn)) }));
+  const drawings = ({ states }) => ({ drawings: Object.fromEntries(Object.entries(states).map(drawn)) });
+  return { views: views.map(drawings), valued: valued.map(drawings) };
 });
 views.then((every) => {
-  known = every;
+  known = every[mode];
   mark();
 });
 
@@ -90,7 +94,7 @@ async function unpack(id) {
 }
 
 async function fold(id) {
-  const { drawings: found } = (await views)[view];
+  const { drawings: found } = (await views)[mode][view];
   if (!rows().some((row) => row.dataset.fold === id)) return;
   const shut = new Set(state.split(" ").filter(Boolean));
   const folds = !shut.has(id);
@@ -125,19 +129,49 @@ function inside(id) {
 }
 
 // Shows the drawing for the widest page on which it can be read here.
-async function resized() {
-  const every = await views;
+async function choose(changed = false) {
+  const every = (await views)[mode];
   const across = ({ drawings: found }) => Number(/viewBox="\S+ \S+ (\S+)/.exec(Object.values(found)[0])[1]);
   const fits = every.findIndex((each) => drawing.clientWidth >= READABLE * across(each));
   const wanted = fits < 0 ? every.length - 1 : fits;
-  if (wanted === view) return;
-  view = wanted;
-  [state] = Object.keys(every[view].drawings);
-  show(every[view].drawings[state]);
+  if (wanted === view && !changed) return;
+  [view, known] = [wanted, every];
+  const { drawings: found } = every[view];
+  if (!(changed && state in found)) [state] = Object.keys(found);
+  show(found[state]);
 }
 
-addEventListener("resize", resized);
-resized();
+addEventListener("resize", () => choose());
+choose();
+
+// --- values on the wires -------------------------------------------------------------------------
+
+const valuesButton = document.querySelector(".tools .values");
+valuesButton?.addEventListener("click", () => showValues(mode === "views"));
+document.addEventListener("sizes", paintValues);
+onTheme(paintValues);
+
+async function showValues(on) {
+  if (!valuesButton || on === (mode === "valued")) return;
+  mode = on ? "valued" : "views";
+  valuesButton.setAttribute("aria-pressed", on);
+  address();
+  await choose(true);
+}
+
+// Paints the values, which are those of the first sizes; says at which others there are none.
+async function paintValues() {
+  const note = document.querySelector(".valued");
+  note.hidden = mode === "views";
+  if (note.hidden) return;
+  const told = await (wireValues ??= unpack("wire-values"));
+  const others = [...START].filter(([name, value]) => shown.get(name) !== value);
+  drawing.classList.toggle("unvalued", others.length > 0);
+  const first = others.map(([name, value]) => `${spelt(name)} = ${value.toLocaleString("en-US")}`).join(", ");
+  note.textContent = first ? `The values are those of ${first}: at the sizes set now this file has none.` : told.said;
+  if (first) document.dispatchEvent(new Event("unvalued")); // a site runs the system
+  else paintWires(drawing, told, isDark());
+}
 
 function show(text, id) {
   const focused = drawing.contains(document.activeElement);
@@ -147,6 +181,7 @@ function show(text, id) {
   if (focused) svg.querySelector(`[data-fence="${id}"]`)?.focus();
   label();
   document.ncdQuiz?.veil();
+  paintValues();
   paint(host);
   mark();
 }

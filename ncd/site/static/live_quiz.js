@@ -46,6 +46,7 @@ function following() {
 
 function start() {
   round.on = refresh.on = true;
+  showValues(false); // they tell the shapes
   close();
   document.body.classList.add("asking");
   quiz.hidden = false;

@@ -188,7 +188,9 @@ function address() {
     if (START.get(name) === value) link.delete(name);
     else link.set(name, value);
   const axes = light.axes.join(",").replace(/,+$/, "");
-  for (const [name, value] of Object.entries({ select: selected, axes, quiz: document.ncdQuiz?.on ? "1" : "" }))
+  const quiz = document.ncdQuiz?.on ? "1" : "";
+  const labels = mode === "valued" ? "values" : "";
+  for (const [name, value] of Object.entries({ select: selected, axes, quiz, labels }))
     if (value) link.set(name, value);
     else link.delete(name);
   const text = link.toString();
@@ -216,5 +218,6 @@ function open_link(text) {
   if (axes.some(Boolean)) setAxes(axes.join(","));
   const id = link.get("select");
   if (id && id !== selected) later.then((found) => id in found && select("select", { id }));
+  showValues(link.get("labels") === "values");
   if (link.get("quiz") === "1") document.ncdQuiz?.start();
 }

@@ -8,7 +8,7 @@ import { ends, matrix } from "./figure/matrix.js";
 function render({ model, el }) {
   faces();
   el.innerHTML = `<div class="ncd ncd-explore"><form class="sizes"></form><p class="told" role="status"></p>
-<div class="drawing"></div><div class="value"></div></div>`;
+<div class="drawing"></div><label class="wired"><input type="checkbox"> values on the wires</label><div class="value"></div></div>`;
   const box = el.firstElementChild;
   const find = (name) => box.querySelector(`.${name}`);
   const put = (name, value) => {
@@ -30,6 +30,7 @@ function render({ model, el }) {
   const views = {
     drawing: () => show(find("drawing"), model.get("drawing"), () => paint(host)),
     value: () => map(find("value"), model.get("value"), () => model.get("dark")),
+    wire_values: () => (find("wired input").checked = model.get("wire_values")),
     told: () => (find("told").textContent = model.get("told")),
     sizes: () => fill(find("sizes"), model.get("sizes")),
     selected: () => shine({ target: target(model.get("selected") || "-") }),
@@ -40,6 +41,7 @@ function render({ model, el }) {
     },
   };
   form(find("sizes"), model.get("sliders"), sizes);
+  find("wired input").onchange = ({ target: { checked } }) => put("wire_values", checked);
   for (const [name, view] of Object.entries(views)) {
     model.on(`change:${name}`, view);
     view();

@@ -49,6 +49,27 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     server.wait()
 
 
+def test_values_on_the_wires_are_those_of_the_run_at_other_sizes(
+    browser: Browser, site: str
+) -> None:
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    page.goto(f"{site}multi-head-attention/?labels=values")
+    heads = page.locator('.thumbnail[data-array="v9"] image')
+    expect(heads).to_have_count(4)
+    expect(page.locator(".valued")).to_contain_text("to correct sentences")
+    before = heads.first.get_attribute("href")
+    page.locator('[data-size="h"] input[type=text]').fill("2")
+    page.keyboard.press("Enter")
+    expect(heads).to_have_count(2, timeout=60_000)
+    expect(page.locator(".valued")).to_contain_text("At the sizes set now, all numbers are random")
+    assert heads.first.get_attribute("href") != before
+    page.get_by_role("button", name="Reset").click()
+    expect(heads).to_have_count(4)
+    expect(heads.first).to_have_attribute("href", before or "")
+    context.close()
+
+
 def test_a_visitor_searches_moves_sizes_and_answers_a_quiz(browser: Browser, site: str) -> None:
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     context.set_default_timeout(20_000)

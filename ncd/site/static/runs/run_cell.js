@@ -1,6 +1,9 @@
 // How one number came about: the products of an einsum, a linear map or a convolution, the share of a
 // softmax, or the numbers at the same place. The result is compared with what the model made, and nothing is said if they differ.
 
+import { digit, ends } from "../figure/matrix.js";
+import { strides } from "../figure/thumbnail_cells.js";
+
 const TERMS = 4; // products that are written out
 const MOST_TERMS = 100_000;
 const figures = (value) => (value < 0 ? `(${digit(value)})` : digit(value));

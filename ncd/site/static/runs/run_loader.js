@@ -26,4 +26,8 @@ panel.querySelector(".go").addEventListener("click", async () => {
   }
   run();
 });
+document.addEventListener("unvalued", async () => {
+  await (loading ??= load_run()).catch(() => (loading = null));
+  if (loading) show_run();
+});
 document.addEventListener("sizes", () => moved() && (loading ??= load_run()));

@@ -4,6 +4,7 @@ import { shades } from "../figure/cells.js";
 import { digit, ends, matrix, part } from "../figure/matrix.js";
 import { spelt } from "../figure/sizes.js";
 import { onTheme } from "../figure/theme.js";
+import { places, strides } from "../figure/thumbnail_cells.js";
 
 const MOST_HEADS = 48;
 const TILES = 8; // slices of an array that are shown
@@ -45,14 +46,6 @@ function titled(id, dims) {
   dimensions(id, dims).forEach((own, i) => made.append(i ? " · " : "", axis_name(own), ` ${own.side} ${own.size}`.replace("  ", " ")));
   if (!dims.length) made.append("one number");
   return made;
-}
-
-const strides = (dims) => dims.map((_, i) => dims.slice(i + 1).reduce((all, each) => all * each, 1));
-
-// Returns the place of each position along some dimensions.
-function places(dims, of) {
-  const steps = strides(dims);
-  return of.reduce((all, i) => all.flatMap((at) => Array.from({ length: dims[i] }, (_, n) => at + n * steps[i])), [0]);
 }
 
 // --- an array ------------------------------------------------------------------------------------
