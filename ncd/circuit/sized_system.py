@@ -31,8 +31,8 @@ class SizeRange:
     max: int
     step: int = 1
     help: str = ""
-    least: int = 1
-    most: int = LARGEST
+    min_size: int = 1
+    max_size: int = LARGEST
     multiple: int = 1
     limits: str = "1 or more"
     switch: bool = False

@@ -89,7 +89,7 @@ def thumbnails(
     if not isinstance(run, Trace):
         fact = f"{short_repr(run)} is no run"
         raise ParseError(fact, where="thumbnails", cure="ncd.trace(module, *inputs)")
-    return {id: cells.painted(dark, marked) for id, cells in cells_of_run(module.circuit, run)}
+    return {id: cells.paint(dark, marked) for id, cells in cells_of_run(module.circuit, run)}
 
 
 def cells_of_run(circuit: Circuit, run: Trace) -> Iterator[tuple[str, ThumbnailCells]]:
@@ -166,7 +166,7 @@ def thumbnail(
     bars, one channel or three that go in as a picture.
     """
     cells = thumbnail_cells(array, values, origin)
-    return None if cells is None else cells.painted(dark, marked)
+    return None if cells is None else cells.paint(dark, marked)
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ class ThumbnailCells:
     ends: ColourRange
     description: str
 
-    def painted(self, dark: bool, marked: Mapping[str, int] = MappingProxyType({})) -> Thumbnail:
+    def paint(self, dark: bool, marked: Mapping[str, int] = MappingProxyType({})) -> Thumbnail:
         """Returns the thumbnail in colours, for a light or a dark page."""
         grid = self.grid
         tiles = grid.kind.paint_tiles(self.maps, _Painter(self.ends, dark))
@@ -264,7 +264,7 @@ class _Maps:
     max_columns: int = COLUMNS
     sides: tuple[int, int] = (1, 1)  # the dimensions that are rows and columns, the last ones
     painting: ClassVar[str] = "map"  # how a page paints it: as a map, as bars, or in its colours
-    chosen: ClassVar[str] = ""  # what is chosen where there is much: columns, or whole maps
+    choice: ClassVar[str] = ""  # what is chosen where there is much: columns, or whole maps
 
     def maps(self, numbers: CellGrid) -> tuple[CellGrid, str]:
         """Returns the maps that are shown, and what is left out."""
@@ -293,7 +293,7 @@ class _Maps:
 class _Stripes(_Maps):
     """Features of positions: of many the ones with the largest numbers."""
 
-    chosen = "columns"
+    choice = "columns"
 
     def choose_tiles(self, maps: CellGrid) -> tuple[CellGrid, str]:
         maps, note = super().choose_tiles(maps)
@@ -308,7 +308,7 @@ class _Stripes(_Maps):
 class _Channels(_Maps):
     """Channels of an image, of many the liveliest."""
 
-    chosen = "maps"
+    choice = "maps"
 
     def choose_tiles(self, maps: CellGrid) -> tuple[CellGrid, str]:
         if len(maps) <= self.max_pictures:

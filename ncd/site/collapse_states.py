@@ -7,6 +7,7 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
@@ -26,6 +27,20 @@ STATES = 64  # drawings in a file, for each width
 WIDTH = 1280.0  # in pixels
 LETTERS = 3_000_000  # characters of all drawings, before compression
 GROUP = re.compile("(?=<g[ >])")
+
+
+@dataclass(frozen=True)
+class WireValues:
+    """The values of one run: empty frames for the drawings, and the data of the page.
+
+    :mod:`ncd.site.wire_values` makes them, and says what the data are.
+    """
+
+    frames: Mapping[str, Thumbnail] = field(default_factory=dict)
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+NO_VALUES = WireValues()
 
 
 def drawn_circuits(circuit: Circuit) -> tuple[Circuit, ...]:

@@ -22,6 +22,7 @@ from ncd.circuit.sized_system import ParametricTerm, SizeRange, parametric_term
 from ncd.drawing.backends.drawing import Drawing
 from ncd.drawing.elements import style
 from ncd.drawing.elements.fonts import font_faces
+from ncd.drawing.elements.primitives import Thumbnail
 from ncd.drawing.plan.collapse import CollapsibleBlock
 from ncd.drawing.plan.collapse import blocks as blocks_of
 from ncd.language.arguments import Labels, check_seed, check_term, check_text
@@ -30,9 +31,11 @@ from ncd.language.terms import Term
 from ncd.site import markup
 from ncd.site.collapse_states import (
     LETTERS,
+    NO_VALUES,
     STATES,
     WIDTH,
     CollapsedIds,
+    WireValues,
     collapsed_ids,
     drawing_parts,
     drawn_circuits,
@@ -51,7 +54,6 @@ from ncd.site.markup import (
 from ncd.site.op_cards import Cards, Content
 from ncd.site.page_tables import closed_part, key_drawer, parts_that_open
 from ncd.site.scripts import script
-from ncd.site.wire_values import WireValues, random_values
 from ncd.words import plain_text
 from ncd.write.term_json import term_script
 
@@ -159,6 +161,10 @@ def html(
     if seed is None:
         return document(term, labels, title, about)
     check_seed(seed, "html")
+    from ncd.site.wire_values import (
+        random_values,  # needs torch, and a page without values does not
+    )
+
     return document(term, labels, title, about, values=random_values(term, seed))
 
 
@@ -169,7 +175,7 @@ def document(
     about: Mapping[str, Any] | None = None,
     system: ParametricTerm | None = None,
     around: PageParts | None = None,
-    values: WireValues | None = None,
+    values: WireValues = NO_VALUES,
 ) -> Page:
     """Returns the file of a term as a function of its sizes; by default all its axes' sizes."""
     around, circuit = around or PageParts(), elaborate(term)
@@ -177,32 +183,26 @@ def document(
     depths = _depths(parts := drawn_circuits(circuit))
     blocks = [block for block, depth in depths.items() if depth < DEEPEST]
     views = _views(term, labels, blocks, around, title)
-    valued = _valued_views(term, labels, blocks, around, title, values)
-    every = [each for own in (views, valued) for view in own.values() for each in view.values()]
-    live.drawings = every
+    valued = _valued_views(term, labels, blocks, around, title, values.frames)
+    live.drawings = every = _drawings(views, valued)
     first, cards = every[0], Cards.from_drawings(live, every, blocks)
     closed = dict(parts_that_open(live, cards))
     page = DOCUMENT_PAGE.format(
-        policy=policy(js := DOCUMENT_JS + around.js, around.scripts)
-        + around.extra_policy
-        + ("; img-src data:" if valued else ""),
-        values=VALUES_BUTTON if valued else "",
+        policy=policy(js := DOCUMENT_JS + around.js, around.scripts) + around.extra_policy,
+        **_value_parts(values),
         title=markup.text(title or first.title),
         term=term_script(term, about),
         css=css(every, (signs := key_drawer(first, around.legend)).drawings) + around.css,
         **{name: getattr(around, name) for name in ("top", "lead", "below")},
         summary=_live_summary(live, cards),
         sizes=_sizes(live),
-        svg=svg(first),
         axes=_live_axes(live, every),
         blocks="".join(_rows(depths, blocks, parts)) or "None.",
         key=signs.html,
         told="".join(map(closed_part, closed)),
-        words=markup.text(first.description),
-        state=state_name(collapsed_ids(first)),
+        **_first_parts(first),
         states=gzip_json(drawing_parts(views, valued)),
         later=gzip_json(dict(cards.html(every)) | closed | _of_run(live, around)),
-        wire_values=gzip_json(values.data if values and valued else {}),
         run=_live(live, "run", around.run),
         live=live.script(),
         js=js,
@@ -227,18 +227,36 @@ def _valued_views(
     blocks: Iterable[CollapsibleBlock],
     around: PageParts,
     title: str,
-    values: WireValues | None,
+    frames: Mapping[str, Thumbnail],
 ) -> dict[float, dict[CollapsedIds, Drawing]]:
     """Returns the drawings with frames for values, fewer than those without."""
-    if values is None or not values.frames:
-        return {}
     outer = {block.id: block.parent for block in blocks}
+    if not frames:
+        return {}
     count = min(around.states, VALUED_STATES)
+    pairs = ((width, min(letters, VALUED_LETTERS)) for width, letters in around.widths)
     return {
-        width: states(
-            term, outer, labels, count, width, min(letters, VALUED_LETTERS), title, values.frames
-        )
-        for width, letters in around.widths
+        width: states(term, outer, labels, count, width, letters, title, frames)
+        for width, letters in pairs
+    }
+
+
+def _drawings(*views: Mapping[float, Mapping[CollapsedIds, Drawing]]) -> tuple[Drawing, ...]:
+    return tuple(each for own in views for view in own.values() for each in view.values())
+
+
+def _first_parts(drawing: Drawing) -> dict[str, str]:
+    """Returns the drawing that a page begins with, in words too, and its collapsed blocks."""
+    words, state = markup.text(drawing.description), state_name(collapsed_ids(drawing))
+    return {"svg": svg(drawing), "words": words, "state": state}
+
+
+def _value_parts(values: WireValues) -> dict[str, str]:
+    """Returns what a page has for its values: a button, their data, and leave to show pictures."""
+    return {
+        "values": VALUES_BUTTON if values.frames else "",
+        "pictures": "; img-src data:" if values.frames else "",
+        "wire_values": gzip_json(values.data),
     }
 
 

@@ -159,8 +159,8 @@ def _range(knob: Knob) -> SizeRange:
     least, most = knob.bounds
     return SizeRange(
         *(knob.name, knob.min, knob.max, knob.step, knob.help),
-        least=least,
-        most=LARGEST if most is None else min(most, LARGEST),
+        min_size=least,
+        max_size=LARGEST if most is None else min(most, LARGEST),
         multiple=knob.multiple,
         limits=knob.limits,
         switch=knob.switch,

@@ -388,7 +388,9 @@ def _builds(system: ParametricTerm, settings: Mapping[str, int]) -> bool:
 
 
 def _size_data(size: SizeRange) -> dict[str, Any]:
-    return {name: value for name, value in asdict(size).items() if value not in ("", ())}
+    """Returns a size as the scripts of all hosts know it: its slider, and its legal values."""
+    found = {name: value for name, value in asdict(size).items() if value not in ("", ())}
+    return {**found, "least": found.pop("min_size"), "most": found.pop("max_size")}
 
 
 def _unique_values(own: Mapping[str, Any]) -> tuple[list[Any], dict[str, int]]:

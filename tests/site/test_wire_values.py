@@ -11,8 +11,9 @@ import torch
 
 import ncd
 from ncd.run.guard import compile
+from ncd.site.collapse_states import NO_VALUES
 from ncd.site.scripts import script
-from ncd.site.wire_values import WireValues, opening_values, random_values
+from ncd.site.wire_values import opening_values, random_values, values_of_run
 from ncd.systems.training.trained_weights import shipped_weights
 from tests.support.javascript import called
 
@@ -20,7 +21,7 @@ from tests.support.javascript import called
 def of(text: str, values: torch.Tensor) -> dict[str, Any]:
     """Returns the data of an array that goes in, with these numbers."""
     module = compile(ncd.Id(text))
-    (found,) = WireValues.from_run(module, ncd.trace(module, values), "").data["arrays"].values()
+    (found,) = values_of_run(module, ncd.trace(module, values), "").data["arrays"].values()
     return dict(found)
 
 
@@ -118,5 +119,5 @@ def test_a_run_at_other_sizes_fills_as_many_tiles_as_there_are() -> None:
 
 
 def test_what_has_no_sizes_or_takes_long_has_no_values() -> None:
-    assert random_values(ncd.Id("y m"), 0) == WireValues()
-    assert random_values(ncd.Axes(m=40_000)(ncd.ops.Linear("m -> k:40000")), 0) == WireValues()
+    assert random_values(ncd.Id("y m"), 0) == NO_VALUES
+    assert random_values(ncd.Axes(m=40_000)(ncd.ops.Linear("m -> k:40000")), 0) == NO_VALUES

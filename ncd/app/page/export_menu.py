@@ -18,9 +18,10 @@ from ncd.app.scene.refusal import Refusal
 from ncd.app.scene.scene import Scene, numbers_origin
 from ncd.app.state import selection
 from ncd.app.state.link_text import compress_text
+from ncd.site.collapse_states import NO_VALUES
 from ncd.site.document import document
 from ncd.site.entry_page import of_entry
-from ncd.site.wire_values import WireValues
+from ncd.site.wire_values import values_of_run
 from ncd.systems.inputs.run_inputs import RANDOM
 from ncd.write.file_facts import LICENCE, onnx_with_facts, png_with_facts, tex_with_facts
 from ncd.write.term_json import svg_with_term
@@ -190,9 +191,9 @@ def _files(scene: Scene, facts: dict[str, Any]) -> None:
 
 def _html(scene: Scene, facts: dict[str, Any]) -> str:
     system = of_entry(scene.entry, scene.settings)
-    values = None
+    values = NO_VALUES
     if scene.can_run and not scene.starts_on_demand:
-        values = WireValues.from_run(scene.module, scene.trace, numbers_origin(scene))
+        values = values_of_run(scene.module, scene.trace, numbers_origin(scene))
     return document(scene.term, title=scene.entry.title, about=facts, system=system, values=values)
 
 

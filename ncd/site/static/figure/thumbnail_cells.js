@@ -26,16 +26,16 @@ export function thumbnailCells(told, { data, dims }) {
   const count = starts.length;
   const most = told.painting === "colour" ? count : told.tiles.length;
   const read = (start, y, x) => data[start + y + x];
-  if (told.chosen === "maps") starts = liveliest(starts, most, (start) => down.flatMap((y) => across.map((x) => read(start, y, x))));
+  if (told.choice === "maps") starts = liveliest(starts, most, (start) => down.flatMap((y) => across.map((x) => read(start, y, x))));
   starts = starts.slice(0, most);
-  if (told.chosen === "columns" && across.length > COLUMNS) {
+  if (told.choice === "columns" && across.length > COLUMNS) {
     const loud = (x) => Math.max(...starts.flatMap((start) => down.map((y) => finite(Math.abs(read(start, y, x))))));
     across = largest(across, COLUMNS, loud);
   }
   const maps = starts.map((start) => down.map((y) => across.map((x) => read(start, y, x))));
   const [low, high] = [known.reduce((a, b) => Math.min(a, b)), known.reduce((a, b) => Math.max(a, b))];
   const round = (value) => Number(value.toPrecision(2));
-  const left = count > most ? `; ${told.chosen === "maps" ? `the ${most} liveliest of ${count}` : `the first ${most} of ${count} pictures`}` : "";
+  const left = count > most ? `; ${told.choice === "maps" ? `the ${most} liveliest of ${count}` : `the first ${most} of ${count} pictures`}` : "";
   const said = `${told.said.split(",")[0]}, ${data.length.toLocaleString("en-US")} numbers from ${round(low)} to ${round(high)}${left}`;
   return { ...painted(told, pool(maps, told.most), known, low < 0), signed: low < 0, said };
 }
