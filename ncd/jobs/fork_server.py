@@ -21,7 +21,7 @@ import torch
 
 from ncd.jobs.local_workers import RESULT_REQUEST, Message, WorkerChannel
 from ncd.jobs.pool_jobs import forward, train
-from ncd.jobs.source_job import findings, sizes, source, warm_up
+from ncd.jobs.source_job import findings, part, sizes, source, warm_up
 from ncd.run.device import exact
 
 # --- The work of a worker: one job, and its reports
@@ -32,6 +32,7 @@ KINDS: Mapping[str, Callable[..., None]] = {
     "findings": findings,
     "sizes": sizes,
     "forward": forward,
+    "part": part,
     "source": source,
     "train": train,
 }

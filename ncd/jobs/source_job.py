@@ -45,6 +45,8 @@ def _cure(edits: list[dict[str, object]], shapes: list[list[int]], **same: objec
 # --- The job that reads PyTorch source, under time and memory limits of the operating system
 
 BUILDING, SECONDS = 2, 6  # of computing, until the module is made and in all
+PART = 4  # seconds of computing for a part of a source whose whole takes longer
+LATE = f"it takes more than {SECONDS} seconds of computing, or 200 MB"
 FINDING = 16  # seconds of computing at most for findings; the search itself ends sooner
 MEMORY = 200_000_000  # bytes, besides those of the process as it begins
 WARM = (
@@ -110,6 +112,13 @@ def source(line: WorkerChannel, text: str) -> None:
     line.give(json.dumps(source_message(text, lambda: _limit_time(SECONDS))).encode())
 
 
+def part(line: WorkerChannel, text: str) -> None:
+    """Reads a part of a source whose whole model takes too long, and sends it as JSON."""
+    _limit_memory()
+    _limit_time(BUILDING)
+    line.give(json.dumps(source_message(text, lambda: _limit_time(PART), LATE)).encode())
+
+
 def findings(line: WorkerChannel, text: str) -> None:
     """Finds what is wrong with a source, and sends the findings as JSON."""
     _limit_memory()
@@ -124,14 +133,18 @@ def sizes(line: WorkerChannel, text: str) -> None:
     line.give(findings_json(size_findings(text)))
 
 
-def source_message(text: str, made: Callable[[], object] = bool) -> dict[str, object]:
+def source_message(
+    text: str, made: Callable[[], object] = bool, late: str = ""
+) -> dict[str, object]:
     """Returns the message about a source: its term, a note and a failure, or an error.
+
+    ``late`` is why only a part of it is read.
 
     >>> source_message("class Net(nn.Module): pass")["error"]["fact"][:30]
     'there is no module in it'
     """
     try:
-        found = read_source(text, made)
+        found = read_source(text, made, late)
         term = to_json(found.term, indent=None)
         if len(term) > LONGEST_JSON:
             raise TextError("its term is too large to be drawn", 1, 1, cure="fewer layers")

@@ -17,7 +17,7 @@ from ncd.errors import NCDError
 from ncd.findings.reading.finding import Finding
 from ncd.jobs.job_pool import Turns
 from ncd.jobs.local_workers import Local, job_request
-from ncd.jobs.source_job import FINDING, SECONDS, read
+from ncd.jobs.source_job import FINDING, LATE, read
 from ncd.notation.call_form import call_of
 from ncd.notation.term_reader import TextError
 from ncd.read.recognise import Reading
@@ -94,11 +94,19 @@ class Reader:
             if not came:
                 raise TextError("too many sources are read now", 1, 1, cure="it again in a minute")
             result = self._result(kind, text)
+            if result is None and kind == "source":
+                return self._part(text)
         if result is None:
-            seconds = SECONDS if kind == "source" else FINDING
-            fact = f"it takes more than {seconds} seconds of computing, or 200 MB"
+            fact = f"it takes more than {FINDING} seconds of computing, or 200 MB"
             return TextError(fact, 1, 1, cure="fewer layers, or smaller sizes")
         return _read(result) if kind == "source" else read(result)
+
+    def _part(self, text: str) -> Reading | TextError:
+        """Returns a part of a source whose whole takes too long; without one, that it does."""
+        late = TextError(LATE, 1, 1, cure="fewer layers, or smaller sizes")
+        result = self._result("part", text) if text.count("class ") > 1 else None
+        found = _read(result) if result is not None else late
+        return late if isinstance(found, TextError) else found
 
     def _result(self, kind: str, text: str) -> bytes | None:
         """Returns the result for a text; None if the operating system ended the process."""

@@ -84,6 +84,30 @@ def test_a_source_that_computes_too_long_is_ended_and_the_next_is_read(reader: R
     assert reader.read(net(second="y = 3")).term == reader.read(net()).term
 
 
+SLOW = f"""
+class Part(nn.Module):
+    def __init__(self, width=3):
+        super().__init__()
+        self.map = nn.Linear(width, 4)
+    def forward(self, x):
+        return self.map(x)
+class Whole(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.part = Part()
+        {LONG}
+    def forward(self, x):
+        return self.part(x)
+"""
+
+
+def test_of_a_source_that_takes_too_long_a_part_is_read_and_told(reader: Reader) -> None:
+    found = reader.read(SLOW)
+    assert (found.call.drawn, found.shapes) == ("Part", ((1, 4),))
+    assert "Whole is not drawn: it takes more than 6 seconds of computing" in found.note
+    assert refusal(reader, f"{SLOW}1x3") == TOO_MUCH, "what is given a shape is not replaced"
+
+
 @pytest.mark.parametrize("count", [2, 100])
 def test_a_source_has_a_bounded_memory(reader: Reader, count: int) -> None:
     """Twice the memory at once is refused by the system, as are many parts that are kept."""

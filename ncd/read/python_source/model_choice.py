@@ -508,13 +508,13 @@ def _make_module(
     examples = (_of_example(machine, tree, scope, one) for one in most)
     if (found := next(filter(None, examples), None)) is not None:
         return found
-    for function in builders_of(tree, scope, alone[0].name):
+    for function in builders_of(machine, tree, scope, alone[0].name):
         if (found := _result(machine, function, False, alone, failures)) is not None:
             return found
     for usual_too in (False, True):
         if not usual_too and (made := _first_instance(machine, tree, scope, most, False, failures)):
             return made
-        for function in builders(tree, scope):
+        for function in builders(machine, tree, scope):
             if (found := _result(machine, function, usual_too, alone, failures)) is not None:
                 return found
         wrong = next((x for x in failures if not isinstance(x, UnknownValueError)), None)

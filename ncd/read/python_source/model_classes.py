@@ -147,21 +147,26 @@ def place_of(tree: ast.Module, name: str) -> ast.AST:
     return next(every, tree)
 
 
-def builders_of(tree: ast.Module, scope: Scope, name: str) -> list[SourceFunction]:
+def builders_of(
+    machine: Interpreter, tree: ast.Module, scope: Scope, name: str
+) -> list[SourceFunction]:
     """Returns the functions without required arguments that return what they make of a class."""
     reached = _dependencies(tree)
     return [
         one
-        for one in builders(tree, scope)
+        for one in builders(machine, tree, scope)
         if name in reached.get(one.name, ()) and not parameters(one)[1]
         if any(isinstance(node, ast.Return) and node.value for node in ast.walk(one.node))
     ]
 
 
-def builders(tree: ast.Module, scope: Scope) -> list[SourceFunction]:
-    """Returns the functions that may create a module."""
+def builders(machine: Interpreter, tree: ast.Module, scope: Scope) -> list[SourceFunction]:
+    """Returns the functions that may create a module, but none of a class that is left out."""
+    left_out = {machine.classes[one].name for one in machine.classes_without_input}
     found = []
     for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and _dependencies(tree)[node.name] & left_out:
+            continue
         value = scope.names.get(node.name) if isinstance(node, ast.FunctionDef) else None
         value = value.function if isinstance(value, BoundFunction) else value
         if isinstance(value, SourceFunction):

@@ -45,7 +45,7 @@ from ncd.read.python_source.model_choice import (
     model_of,
     module_call,
 )
-from ncd.read.python_source.model_classes import candidates
+from ncd.read.python_source.model_classes import candidates, module_classes, whole_classes
 from ncd.read.python_source.model_inputs import (
     NoArray,
     NoInput,
@@ -227,7 +227,7 @@ def _layer_lines(
 Shapes = tuple[tuple[int, ...], ...]  # of arrays
 
 
-def read_source(text: str, made: Callable[[], object] = bool) -> Reading:
+def read_source(text: str, made: Callable[[], object] = bool, late: str = "") -> Reading:
     """Returns the term of the module that a source describes.
 
     Args:
@@ -235,6 +235,7 @@ def read_source(text: str, made: Callable[[], object] = bool) -> Reading:
             them, or a last line with the shape of its input, such as ``1x3x224x224``. Or one line:
             a layer of torch, or several in a row, and perhaps its call.
         made: Is called when the module has been made, and is about to be drawn.
+        late: Why the classes that no other one uses are not read, if so; then a part of them is.
 
     Raises:
         TextError: For a source that is not understood, with the place.
@@ -258,6 +259,8 @@ def read_source(text: str, made: Callable[[], object] = bool) -> Reading:
             called = take_shape(tree)
             shapes = shapes or called
             run_lines(machine, tree, scope)
+            if late:
+                _leave_out_whole_classes(machine, tree, scope, late, shapes)
             given = given_inputs(shapes, source.count("\n") + 1) if shapes else ()
             found, words = _import_source(machine, tree, scope, given, made)
         except SourceException as raised:
@@ -275,6 +278,23 @@ def read_source(text: str, made: Callable[[], object] = bool) -> Reading:
     return Reading(
         found.term, kind, note, failure, found.exported_module.shapes, lines, call, places
     )
+
+
+def _leave_out_whole_classes(
+    machine: Interpreter, tree: ast.Module, scope: Scope, reason: str, shapes: str
+) -> None:
+    """Leaves the classes out that no other one uses; raises the reason if there are no others.
+
+    What a source itself makes, calls or gives a shape for is not replaced by a part of it.
+    """
+    whole = whole_classes(machine, tree, scope)
+    parts = [one for one in module_classes(machine, scope) if one not in whole]
+    own = shapes or machine.ran or machine.last_value_module is not None
+    own = own or any(isinstance(value, nn.Module) for value in scope.names.values())
+    if own or not parts:
+        raise LimitExceeded(reason, 1, 1, cure="fewer layers, or smaller sizes")
+    machine.classes_without_input.update(one.real for one in whole)
+    machine.instead.update(dict.fromkeys([one.name for one in whole], reason))
 
 
 def new_machine() -> Interpreter:

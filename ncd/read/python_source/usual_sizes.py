@@ -51,6 +51,7 @@ _NAMES: tuple[tuple[Any, str], ...] = (
         3,
         """
         channels n_channels num_channels in_channels in_chans in_ch kernel_size input_channels c_in
+        num_in_ch num_out_ch n_colors
         """,
     ),
     (
@@ -147,6 +148,18 @@ _LISTS: dict[str, Any] = {  # of names for sizes that come one after the other
     "linear_end": 0.02,
     "beta_start": 1e-4,
     "beta_end": 0.02,
+    "sample_rate": 16000,
+    "sampling_rate": 16000,
+    "n_fft": 512,
+    "hop_length": 128,
+    "win_length": 512,
+    "n_mels": 80,
+    "n_filters": 64,
+    "n_times": 1000,
+    "n_chans": 22,
+    "n_outputs": 4,
+    "sfreq": 250,
+    "input_window_seconds": 4.0,
     "image_height": 64,
     "image_width": 64,
 }
