@@ -63,6 +63,9 @@ ERRORS = (
     *(NameError, RecursionError, TimeoutError, EOFError, MemoryError),
     *(RuntimeWarning, BaseException, KeyboardInterrupt),
 )
+LIST_MAKER = re.compile(  # of one thing or several
+    r"L|(.*_)?listify|_?(as|to|ensure|make|cast)_?(a_)?(list|tuple)|tuplify"
+)
 NOT_RUN_REASON = "a module runs on its inputs only when it is drawn"
 
 
@@ -130,6 +133,10 @@ def _of_unknown(
         return box(machine, function, (*args, *named.values()))
     if machine.building and is_class_name(function):
         return ExternalModule(machine, function, args, named)
+    if machine.building and args and LIST_MAKER.fullmatch(function.name.rpartition(".")[2]):
+        found = [*args[0]] if isinstance(args[0], list | tuple | range) else [args[0]]
+        machine.assumed_values[f"{function.name}(…)"] = short_repr(found)
+        return found
     return UnknownValue(f"{function.name}(…)"[:80], function.reason)
 
 

@@ -25,8 +25,8 @@ IMAGE_SIZE_NAMES = (
     "image_resolution",
     "resolution",
 )
-CHANNELS = ("channels", "input_channels", "c_in")
-STEPS = ("seq_len", "length")
+CHANNELS = ("channels", "input_channels", "c_in", "n_chans")
+STEPS = ("seq_len", "length", "n_times")
 WIDTHS = ("in_channels", "num_features", "num_channels", "in_features", "input_size")
 SIDES = (64, 224, 256, 32, 28, 96, 128, 299, 512)  # of a picture
 FIXED_SIDES = (32, 224, 28, 64, 256, 96, 128, 299)  # of one that a linear layer follows

@@ -216,6 +216,10 @@ def _argument_text(key: str, value: Any, machine: Interpreter) -> str | None:
 CONFIGS = ("config", "cfg", "args", "conf", "params", "hparams", "model_args", "opt", "configs")
 CHANNELS = ("channels", "in_channels", "out_channels", "num_channels")
 MIN_CHANNELS = 64
+END_WIDTH = re.compile(  # of what goes in or out
+    r"(num_|n_)?(in|out|input|output)_?(channels?|chans?|ch|chs|features|feats|dims?|size|planes|c|nc)|"
+    r"(channels?|dims?|features)(_in|_out)|in_?planes|c1|c2|nin|nout|inp|oup"
+)
 PER_STAGE_NAME = re.compile(r"depths?|num_blocks|layers|.*_dims")  # that may be one for each stage
 UNSET = -1  # a size that is "defined later"
 
@@ -373,6 +377,18 @@ def changed_sizes(
         for name, value in given.items()
         if name in channels and type(value) is int and value < MIN_CHANNELS
     }
+
+
+def equal_widths(given: Mapping[str, Any]) -> dict[str, int]:
+    """Returns one width for all arguments that are widths of what goes in and out, if they differ.
+
+    A block that adds its input to its result takes no others.
+
+    >>> equal_widths({"in_channels": 3, "out_channels": 8, "kernel_size": 3})
+    {'in_channels': 64, 'out_channels': 64}
+    """
+    own = {n: x for n, x in given.items() if END_WIDTH.fullmatch(n.lower()) and type(x) is int}
+    return dict.fromkeys(own, MIN_CHANNELS) if len({*own.values()}) > 1 else {}
 
 
 def required_arguments(machine: Interpreter, value: ClassValue) -> list[str]:
@@ -584,6 +600,8 @@ def _first_instance(
     for each, change in product(classes, changes):
         before, presumed = dict(machine.assumed_settings), dict(machine.assumed_values)
         given = arguments(machine, tree, each, scope, usual_too)
+        if given is not None and each.name in machine.equal_widths and equal_widths(given):
+            machine.assumed_settings[each.name] = given = {**given, **equal_widths(given)}
         first = first_step(machine, each)
         changed = changed_sizes(given or {}, change, first.defaults if first else {})
         if given is None or (change and not changed):

@@ -298,7 +298,8 @@ def _made_with(machine: Interpreter, model: nn.Module) -> dict[str, Any]:
 def _candidates(machine: Interpreter, model: nn.Module) -> Iterator[str]:
     """Yields shapes that a module may accept, the likeliest first."""
     ours = type(model).__module__.startswith("torch.nn.")
-    settings = {**settings_of(model), **_made_with(machine, model)}
+    assumed = {name: x for own in machine.assumed_settings.values() for name, x in own.items()}
+    settings = {**assumed, **settings_of(model), **_made_with(machine, model)}
     parts = [part for part in model.modules() if isinstance(part, (*LAYERS, ExternalModule))]
     held = [one for part in parts if isinstance(part, ExternalModule) for one in part.holds(LAYERS)]
     first = next((part for part in (*parts, *held) if not isinstance(part, ExternalModule)), None)

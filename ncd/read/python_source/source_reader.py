@@ -39,6 +39,7 @@ from ncd.read.python_source.interpreter import (
 from ncd.read.python_source.libraries import LIBRARIES, share
 from ncd.read.python_source.model_choice import (
     blank_call,
+    equal_widths,
     fact_of,
     leans,
     learns,
@@ -387,6 +388,8 @@ class ClassAttempts:
         if machine.example:
             _leave_out_example(machine)
             return None
+        if self._with_equal_widths(model):
+            return None
         if self.given or not machine.boxes or not self._may_go_on(model):
             return self.unfinished.restore(machine) if self.unfinished is not None else found
         self.unfinished = self.unfinished or UnfinishedDrawing(machine, found)
@@ -403,10 +406,24 @@ class ClassAttempts:
         if isinstance(error, NoInput) and not isinstance(error, NoArray):
             names = required_inputs(model)
             error.call = blank_call(machine, model, names, self.tree, self.scope)
+        if isinstance(error, SourceException) and self._with_equal_widths(model):
+            return None
         chosen = machine.maker is not None and machine.maker[0] is model and not self.given
         if not isinstance(error, NoInput) and not (chosen and leans(machine, self.scope, error)):
             raise error
         return self._leave_out_class(model, error.with_traceback(None))
+
+    def _with_equal_widths(self, model: nn.Module) -> bool:
+        """Returns whether a class that stops is read once more, with equal widths of its ends."""
+        machine, name = self.machine, type(model).__name__
+        chosen = machine.maker is not None and machine.maker[0] is model and not self.given
+        new = name not in machine.equal_widths and not machine.box_fits
+        if not (chosen and new and equal_widths(machine.assumed_settings.get(name, {}))):
+            return False
+        machine.equal_widths.add(name)
+        machine.assumed_settings.clear()
+        machine.failure = None
+        return True
 
     def _leave_out_class(
         self, model: nn.Module, error: SourceException | TextError

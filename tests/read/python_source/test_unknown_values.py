@@ -477,3 +477,25 @@ def test_a_name_of_a_library_that_is_tried_is_a_box_and_what_torch_loads_is_not_
     )
     assert found.shapes == ((1, 3),)
     assert "Gate is of another file: a box" in found.note
+
+
+def test_a_block_that_adds_its_input_has_equal_widths() -> None:
+    source = "class Block(nn.Module):\n    def __init__(self, in_channels, out_channels):\n"
+    source += "        super().__init__()\n"
+    source += "        self.map = nn.Conv1d(in_channels, out_channels, 3, padding=1)\n"
+    source += "    def forward(self, x):\n        return {}self.map(x)\n"
+    found = read_source(source.format("x + "))
+    assert found.call.line == ("Block(in_channels=64, out_channels=64)(torch.randn(1, 64, 16))")
+    assert found.failure is None and found.shapes == ((1, 64, 16),)
+    assert read_source(source.format("")).shapes == ((1, 8, 16),), "where they may differ, they do"
+
+
+def test_what_makes_a_list_of_one_thing_or_several_is_taken_as_that_list() -> None:
+    source = "from .utils import *\nclass Net(nn.Module):\n    def __init__(self, sizes=6):\n"
+    source += "        super().__init__()\n        sizes = listify(sizes) + listify([5, 4])\n"
+    source += "        self.maps = nn.Sequential(*[nn.Linear(8, n) for n in sizes[:1]])\n"
+    source += "        self.count = len(sizes)\n    def forward(self, x):\n"
+    found = read_source(f"{source}        return self.maps(x) * self.count\n2x8")
+    assert found.shapes == ((2, 6),)
+    assert "listify(…) is taken as [5, 4], as it is not known." in found.note
+    assert "$1 * 3" in repr(found.term)
