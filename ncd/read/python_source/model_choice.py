@@ -263,9 +263,10 @@ def arguments(
             if size is NO_USUAL_VALUE:
                 return None
             given[name] = assumed[name] = as_hinted(step, name, size)
+    same = equal_widths(assumed) if value.name in machine.equal_widths else {}
     if assumed:
-        machine.assumed_settings[value.name] = assumed
-    return given
+        machine.assumed_settings[value.name] = {**assumed, **same}
+    return {**given, **same}
 
 
 def _required_arguments(
@@ -600,8 +601,6 @@ def _first_instance(
     for each, change in product(classes, changes):
         before, presumed = dict(machine.assumed_settings), dict(machine.assumed_values)
         given = arguments(machine, tree, each, scope, usual_too)
-        if given is not None and each.name in machine.equal_widths and equal_widths(given):
-            machine.assumed_settings[each.name] = given = {**given, **equal_widths(given)}
         first = first_step(machine, each)
         changed = changed_sizes(given or {}, change, first.defaults if first else {})
         if given is None or (change and not changed):

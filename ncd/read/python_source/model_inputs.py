@@ -290,16 +290,16 @@ def _whole_number_inputs(forward: ast.AST) -> dict[str, str]:
 
 
 def _made_with(machine: Interpreter, model: nn.Module) -> dict[str, Any]:
-    """Returns the assumed arguments with which a class or a function has made a module."""
+    """Returns what is assumed for a module: settings, and arguments with which it is made."""
+    assumed = {name: x for own in machine.assumed_settings.values() for name, x in own.items()}
     chosen = machine.maker is not None and machine.maker[0] is model
-    return machine.maker[2] if chosen and machine.maker is not None else {}
+    return {**assumed, **(machine.maker[2] if chosen and machine.maker is not None else {})}
 
 
 def _candidates(machine: Interpreter, model: nn.Module) -> Iterator[str]:
     """Yields shapes that a module may accept, the likeliest first."""
     ours = type(model).__module__.startswith("torch.nn.")
-    assumed = {name: x for own in machine.assumed_settings.values() for name, x in own.items()}
-    settings = {**assumed, **settings_of(model), **_made_with(machine, model)}
+    settings = {**settings_of(model), **_made_with(machine, model)}
     parts = [part for part in model.modules() if isinstance(part, (*LAYERS, ExternalModule))]
     held = [one for part in parts if isinstance(part, ExternalModule) for one in part.holds(LAYERS)]
     first = next((part for part in (*parts, *held) if not isinstance(part, ExternalModule)), None)

@@ -6,6 +6,7 @@ import ast
 import gc
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
+from dataclasses import replace
 from time import process_time
 from typing import Any
 
@@ -269,6 +270,18 @@ def read_source(text: str, made: Callable[[], object] = bool, late: str = "") ->
         except RecursionError:
             raise LimitExceeded("it is nested too deep", 1, 1, cure="shorter functions") from None
     kind = LAYER_LINES if is_line(text) else SOURCES
+    return replace(_reading(machine, tree, scope, shapes, found, words), kind=kind)
+
+
+def _reading(
+    machine: Interpreter,
+    tree: ast.Module,
+    scope: Scope,
+    shapes: str,
+    found: Imported,
+    words: str,
+) -> Reading:
+    """Returns what a source gives, with all that is told of its module."""
     notes = (each for each in found.notes if each != EVALUATION_NOTE)  # the mode is told
     classes = candidates(machine, tree, scope)
     call = module_call(machine, found, tree, scope, words, shapes, classes)
@@ -277,7 +290,7 @@ def read_source(text: str, made: Callable[[], object] = bool, late: str = "") ->
     places = line_ops(machine, found)
     lines = _up_to(failure, machine.line_shapes, found)
     return Reading(
-        found.term, kind, note, failure, found.exported_module.shapes, lines, call, places
+        found.term, SOURCES, note, failure, found.exported_module.shapes, lines, call, places
     )
 
 
