@@ -259,14 +259,14 @@ def arguments(
             given[name] = AssumedSettings(name)
             machine.assumed_settings[name] = given[name].own
         else:
-            size = usual_size(machine, step, name, scope, sizes) if usual_too else NO_USUAL_VALUE
-            if size is NO_USUAL_VALUE:
+            size = usual_size(machine, step, name, scope, sizes)
+            if not usual_too or size is NO_USUAL_VALUE:
                 return None
             given[name] = assumed[name] = as_hinted(step, name, size)
-    same = equal_widths(assumed) if value.name in machine.equal_widths else {}
     if assumed:
-        machine.assumed_settings[value.name] = {**assumed, **same}
-    return {**given, **same}
+        same = equal_widths(assumed) if value.name in machine.equal_widths else {}
+        machine.assumed_settings[value.name], given = {**assumed, **same}, {**given, **same}
+    return given
 
 
 def _required_arguments(
