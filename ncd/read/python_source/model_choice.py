@@ -236,8 +236,7 @@ def arguments(
         scope: The names of the source.
         usual_too: Whether values that are usual for the names of the arguments are taken.
     """
-    first = first_step(machine, value)
-    if first is None:
+    if first_step(machine, value) is None:
         return None if _needs_sizes(value.real) else {}
     sizes = sizes_of_calls(machine, tree, value) if usual_too else {}
     given, assumed = dict[str, Any](), dict[str, Any]()
