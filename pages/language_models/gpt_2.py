@@ -30,11 +30,10 @@ The norm comes before each part and once more after the last layer. A position w
 second table, the 1,025th, cannot be read at all; [Llama](llama) turns its queries and keys instead.
 
 At the sizes that the page opens at, the weights are trained, on small stories of 201 words that a
-grammar makes up: `python -m ncd train gpt-2 --seed 0` makes them again. On stories that it has not
-learned from, its perplexity is 1.81: on average it is as unsure as between 1.81 words that are
-equally likely. It has no more to go by than the words before, and learns from them how a verb
-agrees, whom *he* means, what rhymes, and which surname stood behind a name. At other sizes the
-weights are drawn from the seed. Choose *GPT-2 small* to see what the published model counts.
+grammar makes up (`python -m ncd train gpt-2 --seed 0`). On stories that it has not learned from,
+its perplexity is 1.81: on average it is as unsure as between 1.81 words that are equally likely.
+From the words before it has learned how a verb agrees, whom *he* means and what rhymes. At other
+sizes the weights are drawn from the seed. Choose *GPT-2 small* to see what that one counts.
 
 Sources: Radford et al. 2019, *Language Models are Unsupervised Multitask Learners*, section 2.3;
 Press and Wolf 2017, *Using the Output Embedding to Improve Language Models*, for the table that is
