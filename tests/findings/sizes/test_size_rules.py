@@ -441,15 +441,15 @@ N()(torch.randn(2, 8))"""
         ((Edit(7, 31, 32, "4"),), ProbeOutcome(True, results=((2, 4),))),
         ((Edit(5, 25, 26, "7"),), ProbeOutcome(False, 7, "fc", 9)),
         ((Edit(7, 31, 32, "-3"),), ProbeOutcome(False, 7)),  # it stops before there is a model
-        ((Edit(2, 35, 36, "9"),), ProbeOutcome(None)),  # what is left out may be of importance
-        ((Edit(2, 35, 36, "9"), Edit(5, 25, 26, "7")), ProbeOutcome(None)),
+        ((Edit(2, 20, 21, "9"),), ProbeOutcome(None)),  # what is left out may be of importance
+        ((Edit(2, 20, 21, "9"), Edit(5, 25, 26, "7")), ProbeOutcome(None)),
     ],
 )
 def test_a_probe_runs_a_source_with_edits_but_not_of_lines_that_are_left_out(
     edits: tuple[Edit, ...], outcome: ProbeOutcome
 ) -> None:
     text = """import torch
-seen = torch.bincount(torch.arange(8))
+seen = torch.arange(8).register_hook(print)
 class N(nn.Module):
 
     def __init__(self, d=8):
