@@ -141,7 +141,14 @@ def test_robots_are_told_what_is_made_anew_for_each_request(client: TestClient) 
     assert lines[0] == "User-agent: *"
     assert lines[1:] == [
         f"Disallow: /{path}"
-        for path in ("_ncd/", "presentation.html", "lesson.json", "ninety-seconds.json", "metrics")
+        for path in (
+            "_ncd/",
+            "presentation.html",
+            "lesson.json",
+            "ninety-seconds.json",
+            "class",
+            "metrics",
+        )
     ]
 
 
