@@ -28,10 +28,12 @@ Object.assign(globalThis, { addEventListener() {}, innerWidth: 1280 });
 const requests = []; // in their order; each is answered by `come`, or fails by `fail`
 globalThis.fetch = (address, { body } = {}) =>
   new Promise((resolve, reject) => {
-    const come = (data, status = 200) => (resolve({ status, ok: status < 300, json: async () => data }), settled());
+    const come = (data, status = 200) => (resolve({ status, ok: status < 300, json: async () => data, body: new Blob([JSON.stringify(data)]).stream() }), settled());
     const fail = () => (reject(new TypeError("the server is away")), settled());
     requests.push({ address: `${address}`, body, come, fail });
   });
 const addresses = () => requests.map(({ address }) => address);
-// Waits until everything that can go on has gone on.
-const settled = () => new Promise(setImmediate);
+// Waits until everything that can go on has gone on; an answer that is read as a stream takes turns.
+const settled = async () => {
+  for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
+};

@@ -57,10 +57,11 @@ def test_caddy_reads_its_file(site: str, port: str, tmp_path: Path) -> None:
     done = subprocess.run(command, env={**os.environ, **said}, capture_output=True, check=True)
     (server,) = json.loads(done.stdout)["apps"]["http"]["servers"].values()
     assert server["listen"] == [f"127.0.0.1:{port}"]
-    (proxy,) = found(server, "reverse_proxy")
-    assert [own["dial"] for own in proxy["upstreams"]] == ["first:8501", "second:8501"]
-    assert proxy["load_balancing"]["selection_policy"]["policy"] == "cookie"
-    assert proxy["health_checks"]["active"]["uri"] == "/readyz"
+    rooms, pages = found(server, "reverse_proxy")  # a room of a class lives in one process
+    for proxy, policy in ((rooms, "uri_hash"), (pages, "cookie")):
+        assert [own["dial"] for own in proxy["upstreams"]] == ["first:8501", "second:8501"]
+        assert proxy["load_balancing"]["selection_policy"]["policy"] == policy
+        assert proxy["health_checks"]["active"]["uri"] == "/readyz"
     assert len(found(server, "encode")) == 1
 
 

@@ -100,7 +100,8 @@ element(".drawing").querySelector = () => null;
 FRAMED = """
 const told = () => `${document.querySelector(".told").textContent}`;
 let picture = "";
-show = ({ svg }) => (picture = svg);
+readDrawing = (svg) => svg;
+drawing.replaceChildren = (svg) => (picture = svg);
 const asked = () => addresses().map((own) => own.split("?")[1]);
 """
 

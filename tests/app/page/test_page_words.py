@@ -13,7 +13,7 @@ import pytest
 import streamlit as st
 
 import ncd
-from ncd.app.page import export_menu, large_run, own_page, page, sidebar
+from ncd.app.page import export_menu, large_run, own_page, page, page_scene, sidebar
 from ncd.app.page.export_menu import page_facts, python_line, reproducing_line
 from ncd.app.page.first_diagram import (
     ASKS,
@@ -148,17 +148,17 @@ def test_a_moved_widget_keeps_the_sidebar_as_it_is(session: dict[str, Any]) -> N
 
 def test_the_line_under_the_diagram() -> None:
     cost = ATTENTION.cost
-    plain = text(page.cost_line(ATTENTION, None))
+    plain = text(page.diagram.cost_line(ATTENTION, None))
     assert plain.startswith(f"{cost.parameters:,} parameters · ")
     assert " on cpu" not in plain
-    assert text(page.cost_line(ATTENTION, 0.5)) == f"{plain} · 500 ms on cpu"
+    assert text(page.diagram.cost_line(ATTENTION, 0.5)) == f"{plain} · 500 ms on cpu"
     int8 = replace(ATTENTION, formats=Formats(weights="int8"))
-    assert "B in int8" in text(page.cost_line(int8, None))
-    assert page.cost_line(replace(ATTENTION, hidden_sizes=HiddenSizes("v1")), 0.5) == ""
+    assert "B in int8" in text(page.diagram.cost_line(int8, None))
+    assert page.diagram.cost_line(replace(ATTENTION, hidden_sizes=HiddenSizes("v1")), 0.5) == ""
     with patch.object(Scene, "can_run", False):
-        assert text(page.cost_line(ATTENTION, 0.5)) == plain
+        assert text(page.diagram.cost_line(ATTENTION, 0.5)) == plain
     unsized = replace(ATTENTION, term=ncd.Id("y"))
-    assert page.cost_line(unsized, None) == ""
+    assert page.diagram.cost_line(unsized, None) == ""
 
 
 class Shown:
@@ -226,7 +226,7 @@ def test_a_run_is_timed_after_its_panel(
         seconds=0.5,
     )
     with (
-        patch.object(page, "cost_line", lambda scene, taken: repr(taken)),
+        patch.object(page.diagram, "cost_line", lambda scene, taken: repr(taken)),
         patch.object(page.diagram, "send_cost_line") as line,
     ):
         page._panel(here, Panel("Panel", Shown()), "?h=1", untimed)
@@ -654,21 +654,21 @@ def test_the_scene_of_a_page_has_its_theme_and_words_where_it_takes_them(
     look = SimpleNamespace(theme=SimpleNamespace(type="dark" if dark else "light"), cookies={})
     with (
         patch.object(st, "context", look),
-        patch.object(page.inputs, "feed", lambda *_: feed),
+        patch.object(page_scene.inputs, "feed", lambda *_: feed),
         patch.object(run_inputs, "takes_words", lambda term: takes),
-        patch.object(page, "join_linked_training") as resumed,
+        patch.object(page_scene, "join_linked_training") as resumed,
         patch.object(page.quiz, "with_question", lambda scene: scene),
         patch.object(page, "with_question", lambda scene: scene),
     ):
         found = page._scene(entry)
-        with patch.object(page, "limit_refusal", lambda *_, **__: found):
+        with patch.object(Scene, "can_run", False):
             page._scene(entry)
         assert resumed.call_count == 1  # nothing goes on that is too large
         wrong = Refusal(SizeError("wrong"), None, entry, {})
-        with patch.object(page, "build_term", lambda *_: (None, wrong)):
+        with patch.object(page_scene, "build_term", lambda *_: (None, wrong)):
             assert page._scene(entry) is wrong
-    assert isinstance(found, Scene) and found.dark == page.heatmap.DARK.get() == dark
-    page.heatmap.DARK.set(False)
+    assert isinstance(found, Scene) and found.dark == page_scene.heatmap.DARK.get() == dark
+    page_scene.heatmap.DARK.set(False)
     assert found.inputs_spec == (feed if takes else InputSpec())
 
 
