@@ -401,7 +401,9 @@ def attribute(machine: Interpreter, value: Any, name: str) -> Any:
         words = f"{kind_name(value)!r} object has no attribute {short_repr(name)}"
         raise machine.source_error(AttributeError(words), machine.node)
     if isinstance(value, Namespace) and _is_torchs(value.name, name, machine.tracing):
-        return UnknownValue(f"{value.name}.{name}", f"{name} of {value.name} is not read")
+        return UnknownValue(
+            f"{value.name}.{name}", f"{name} of {value.name} is not understood here"
+        )
     near = nearest_name(name, _attribute_names(value), "")
     raise machine.refuse(f"{name} of {_kind(value)} is not understood here", near)
 

@@ -324,6 +324,7 @@ class Interpreter:
     places: dict[int, ast.AST] = field(default_factory=dict)  # where layers are made, by their ids
     last_value_module: nn.Module | None = None  # the last one that is the value of a line
     last_value: ast.AST | None = None  # its line
+    unknown_line: TextError | None = None  # why the value of a line is not known
     maker: tuple[nn.Module, str, dict[str, Any]] | None = None  # a class that was chosen, with what
     example: str = ""  # a class that is drawn as the example in its docstring runs it
     failed_examples: set[str] = field(default_factory=set)  # classes whose examples stop

@@ -473,7 +473,7 @@ def model_of(machine: Interpreter, tree: ast.Module, scope: Scope) -> nn.Module:
     if whole := _outer_modules(made):
         return whole[-1]
     if not alone:
-        raise _no_module(tree, scope)
+        raise machine.unknown_line or _no_module(tree, scope)
     return _make_module(machine, tree, scope, alone)
 
 

@@ -29,6 +29,7 @@ from ncd.read.python_source.interpreter import (
     SourceFunction,
     UnknownValue,
     UnknownValueError,
+    error_at,
 )
 from ncd.read.python_source.libraries import imported_library, imported_name
 from ncd.read.python_source.other_files import ExternalModule
@@ -122,6 +123,8 @@ def _expression(machine: Interpreter, node: ast.Expr, scope: Scope) -> None:
     value = machine.value(node.value, scope)
     if isinstance(value, nn.Module) and not machine.strict:
         machine.last_value_module, machine.last_value = value, node
+    elif isinstance(value, UnknownValue):
+        machine.unknown_line = error_at(node, value.reason)
 
 
 def _yield(machine: Interpreter, node: ast.Yield | ast.YieldFrom, scope: Scope) -> None:
