@@ -187,7 +187,7 @@ def outcome(answer: Answer, form: bool) -> tuple[str, str, int]:
     """
     failure = next((one for one in answer.findings if one.kind == "failure"), None)
     if failure is None:
-        return AT_ONCE, "", 0
+        return (AT_ONCE, "", 0) if answer.shapes else (PARTLY, "nothing comes out of it", 0)
     if LATE.search(failure.says):
         return SLOW, failure.says, failure.line
     result = PARTLY if answer.term is not None else FORM if form else REFUSED

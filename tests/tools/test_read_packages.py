@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from ncd.answers.answer import Answer
+from ncd.language.terms import Id
 from tools import read_packages
 from tools.read_packages import AT_ONCE, FORM, PARTLY, REFUSED, SLOW, FileResult
 
@@ -73,6 +76,12 @@ def test_each_file_is_told_with_its_reason(folder: Path) -> None:
     assert partly.reason.startswith("layer (Linear) gets 3 features")
     assert found["refused.py"].result == REFUSED and "'widht'" in found["refused.py"].reason
     assert found["sums.py"].result == FORM and "of which no shape" in found["sums.py"].reason
+
+
+def test_a_diagram_of_which_nothing_comes_out_is_no_success() -> None:
+    nothing = Answer("source", Id("b:2"), (), "")
+    assert read_packages.outcome(nothing, False) == (PARTLY, "nothing comes out of it", 0)
+    assert read_packages.outcome(replace(nothing, shapes=((2,),)), False) == (AT_ONCE, "", 0)
 
 
 def test_the_table_ends_in_what_the_results_come_to() -> None:
