@@ -42,11 +42,13 @@ def named(x: "t m") -> Any:  # type: ignore[name-defined] # noqa: F722
 # A call of each that is right: the first arguments, and the names of those that may be left out.
 CALLS: Mapping[str, tuple[tuple[Any, ...], tuple[str, ...]]] = {
     "ask": (('Softmax("m")',), ("files",)),
+    "apply": ((TERM, ncd.Rewrite("remove", "n1")), ()),
     "abreast": ((ncd.Softmax("m:3"), ncd.Softmax("k:3")), ()),
     "autograd": ((MODULE, X), ("seed", "frozen")),
     "checkpoints": ((TERM, 10_000), ("formats",)),
     "compile": ((TERM,), ("seed", "device", "limits", "formats", "recompute")),
     "cost": ((TERM,), ("formats",)),
+    "decode": ((TERM, "y"), ("keep", "prompt")),
     "define": ((named,), ()),
     "draw": (
         (TERM,),
@@ -65,12 +67,13 @@ CALLS: Mapping[str, tuple[tuple[Any, ...], tuple[str, ...]]] = {
     "from_json": ((ncd.to_json(TERM),), ()),
     "from_torch": ((nn.Linear(3, 2), X), ("axes",)),
     "gradient": ((TERM,), ("wrt",)),
-    "html": ((TERM,), ("labels", "title", "about")),
+    "html": ((TERM,), ("labels", "title", "about", "seed")),
     "module_findings": ((ncd.from_torch(nn.Linear(3, 2), X),), ()),
     "onnx": ((TERM,), ("weights", "seed")),
     "parse": (('Softmax("m")',), ()),
     "plain": ((3,), ("label",)),
     "prove": ((ncd.Equation(TERM, TERM),), ("seed", "double", "limits")),
+    "rewrites": ((TERM,), ("at",)),
     "run_stream": ((ncd.stream(TERM), [X], MODULE), ()),
     "saved": ((TERM,), ("recompute", "formats")),
     "seq": ((3,), ("label",)),

@@ -156,7 +156,7 @@ def rewrites(term: Term, at: str | None = None) -> tuple[Rewrite, ...]:
     >>> [one.title for one in rewrites(Linear("m:3 -> k:2") >> Softmax("k"), "n1")][:3]
     ['Remove', 'Replace by sigmoid', 'Replace by ReLU']
     """
-    target = _target(term, at or WHOLE_TERM, "rewrites")
+    target = _target(term, WHOLE_TERM if at is None else at, "rewrites")
     return tuple(_applicable(target))
 
 

@@ -27,7 +27,7 @@ COLUMNS = ("Kept", "A position", "Context", "Work", "Moved")
 
 
 @dataclass(frozen=True)
-class Refusal:
+class NoCachedPass:
     """The reason why a system has no cached pass, with the op and the array that look ahead."""
 
     reason: str
@@ -48,23 +48,23 @@ def position_axis(term: Term) -> str:
     return "t" if "t" in names or not names else (marked or names)[0]
 
 
-def derive(term: Term) -> CachedPass | Refusal:
+def derive(term: Term) -> CachedPass | NoCachedPass:
     """Returns the cached pass of a term, or why it has none."""
     try:
         found = decode(term, position_axis(term))
         _ = found.placements
         return found
     except LookAheadError as error:
-        return Refusal(f"{error.where}: {error.fact}", error.op_id, error.wire)
+        return NoCachedPass(f"{error.where}: {error.fact}", error.op_id, error.wire)
     except NCDError as error:
-        return Refusal(str(error).rstrip("."))
+        return NoCachedPass(str(error).rstrip("."))
 
 
 def show_cached_pass(scene: Scene) -> None:
     """Shows the cache at a position, every placement of it, and what fits in a memory."""
     found = cached_value("cached pass", scene.term, make=lambda: derive(scene.term))
     controls = CACHED_PASS.controls
-    if isinstance(found, Refusal):
+    if isinstance(found, NoCachedPass):
         html_panel.render(refusal_html(found, position_axis(scene.term)), "cached pass", controls)
         return
     at = POSITION.among(found.length, start=found.length // 2)
@@ -78,7 +78,7 @@ CACHED_PASS = Panel(
 )
 
 
-def refusal_html(refusal: Refusal, axis: str) -> str:
+def refusal_html(refusal: NoCachedPass, axis: str) -> str:
     """Returns why a system has no cached pass; a press on the array lights it in the diagram."""
     press = ""
     if refusal.wire:

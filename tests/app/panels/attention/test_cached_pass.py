@@ -7,7 +7,7 @@ import pytest
 from ncd import CausalMask, Id, Softmax, Term, catalogue, decode
 from ncd.app.panels.attention.cached_pass import (
     CACHED_PASS,
-    Refusal,
+    NoCachedPass,
     derive,
     kept_words,
     position_axis,
@@ -32,7 +32,7 @@ def test_the_panel_stands_at_the_least_and_with_every_switch(name: str) -> None:
 
 def test_a_system_that_looks_ahead_is_told_with_its_array() -> None:
     found = derive(Id("t:4 s:4") >> Softmax("t"))
-    assert found == Refusal(
+    assert found == NoCachedPass(
         "Softmax: it joins all places along t, and no place is left that would see them",
         "n0",
         "v0",
