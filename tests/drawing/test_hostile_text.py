@@ -50,7 +50,7 @@ class Attributes(HTMLParser):
 def test_so_has_the_html(term: ncd.Term) -> None:
     found = Attributes()
     found.feed(whole(ncd.html(term)))
-    assert found.scripts == 5 and "onload" not in found.names
+    assert found.scripts == 6 and "onload" not in found.names
 
 
 def test_the_tex_has_no_command_of_theirs(drawing: ncd.Drawing) -> None:

@@ -346,8 +346,14 @@ def usual_size(
 
 
 def _any_number(machine: Interpreter, first: SourceFunction, name: str) -> Any:
-    """Returns a number for an argument of which nothing tells, where everything is assumed."""
-    plain = machine.box_missing_modules and not attributes_read(first, name)
+    """Returns a number for an argument of which nothing tells, where everything is assumed.
+
+    One that is looked up, such as by ``parts[kind]``, is no number.
+    """
+    keys = (
+        ast.unparse(one.slice) for one in ast.walk(first.node) if isinstance(one, ast.Subscript)
+    )
+    plain = machine.box_missing_modules and not attributes_read(first, name) and name not in keys
     return ROUND_WIDTH if plain else NO_USUAL_VALUE
 
 
