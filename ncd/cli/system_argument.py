@@ -39,7 +39,7 @@ class GivenSystem:
     def class_name(self) -> str:
         """The name of its class in a PyTorch file.
 
-        >>> GivenSystem(ncd.parse("a -> a"), "my-net_2", "", "", {}, {}).class_name
+        >>> GivenSystem(ncd.Id("m:3"), "my-net_2", "", "", {}, {}).class_name
         'MyNet2'
         """
         if self.entry is not None:

@@ -13,6 +13,7 @@ from base64 import b64encode
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -140,8 +141,8 @@ def html(
         labels: The texts on the wires: "names", "sizes" or "both".
         title: The title of the page; by default that of the outermost block.
         about: Facts of its origin, such as settings and a link, which are kept beside the term.
-        seed: The seed of the weights and inputs whose values can be seen on the wires; with None
-            the file holds no values, and neither does one whose run takes longer than a moment.
+        seed: The seed of the weights and inputs whose values can be seen on the wires. The file
+            holds none with None, where torch is missing, or if a run takes longer than a moment.
 
     Returns:
         The text of the file. It needs no server and loads nothing, and contains the term as JSON;
@@ -158,12 +159,11 @@ def html(
     """
     check_term(term, "html")
     check_text(title, "title", "html")
-    if seed is None:
+    if seed is not None:
+        check_seed(seed, "html")
+    if seed is None or not find_spec("torch"):
         return document(term, labels, title, about)
-    check_seed(seed, "html")
-    from ncd.site.wire_values import (
-        random_values,  # needs torch, and a page without values does not
-    )
+    from ncd.site.wire_values import random_values  # which needs torch
 
     return document(term, labels, title, about, values=random_values(term, seed))
 
