@@ -216,7 +216,6 @@ config = Path({str(tmp_path / "config.json")!r})
 config.write_text('{{"model_type": "gpt2"}}')
 for argv in (["list"], ["show", "lenet"], ["show", "lenet", "--json"], ["source", "lenet"],
              ["import", f"hf:{{config}}"],
-             ["render", "lenet", "-o", {str(tmp_path / "x.html")!r}],
              ["render", "lenet", "-o", {str(tmp_path / "x.svg")!r}]):
     assert ncd.__main__.main(argv) == 0, argv
 """)

@@ -233,14 +233,11 @@ LOOK = ("labels", "title", "dark", "palette", "notes", "bands", "cells")
 def _html(term: Term, args: argparse.Namespace) -> str:
     from ncd.site.document import document  # takes a second, and `ncd list` needs none
     from ncd.site.entry_page import of_entry
+    from ncd.site.wire_values import opening_values, random_values
 
     facts = args.facts
     entry = ncd.catalogue.get(facts.get("system", ""))
     system = of_entry(entry, facts["settings"]) if entry else None
-    if not find_spec("torch"):  # then the page has no values
-        return document(term, args.labels, args.title, facts, system)
-    from ncd.site.wire_values import opening_values, random_values
-
     values = opening_values(entry, facts["settings"]) if entry else random_values(term, 0)
     return document(term, args.labels, args.title, facts, system, values=values)
 

@@ -96,7 +96,7 @@ class Attributes(HTMLParser):
 def test_no_text_of_a_term_becomes_markup_in_a_file(text: str) -> None:
     found = Attributes()
     found.feed(whole(ncd.html(ncd.Axes(a=2, b=3)(ncd.Id("a b") >> ncd.Named("a b", text)))))
-    assert found.scripts == 5  # its own: drawings, cards, formulas, term as data, and the code
+    assert found.scripts == 6  # drawings, cards, formulas, values, term as data, code
     assert not [name for name in found.names if name.startswith("on") or name == "src"]
 
 

@@ -65,6 +65,7 @@ view_as vsplit where xlogy xavier_uniform_ zero_ clip_ is_cuda_ unsafe_chunk bac
 bernoulli_ ndimension nelement element_size adaptive_avg_pool2d view_as_complex view_as_real
 erfinv_ floor_ ceil_ round_ abs_ neg_ sqrt_ rsqrt_ clamp_min_ clamp_max_
 acosh asinh atanh bernoulli copysign cummin digamma erfinv fmax fmin heaviside hypot lgamma
+aminmax cholesky_solve dequantize i0 istft ldexp msort nanmean nansum nextafter polygamma stft
 logcumsumexp logit matrix_exp mode moveaxis movedim rad2deg sinc trace
 adjoint arccos arccosh arcsin arcsinh arctan arctan2 arctanh bitwise_xor cov divide dsplit exp2 fix
 float_power greater greater_equal hsplit isclose isneginf isposinf kron less less_equal not_equal

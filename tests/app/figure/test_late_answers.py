@@ -27,10 +27,10 @@ def test_while_a_drawing_is_on_its_way_only_the_newest_size_is_asked_for_next() 
         want(host, "x", "3");
         want(host, "c", "4");
         const first = addresses();
-        await requests[0].come({ svg: "" });
+        await requests[0].come({ svg: "1" });
         const second = addresses();
-        await requests[1].come({ svg: "" });
-        return { first, second, third: addresses(), shown, asking: host.asking, learned };
+        await requests[1].come({ svg: "1" });
+        return { first, second, third: addresses(), shown, asking: host.asker.asked, learned };
     """)
     asked = ["./_ncd/unet?x=2&c=2", "./_ncd/unet?x=3&c=4"]
     assert found == {
@@ -38,7 +38,7 @@ def test_while_a_drawing_is_on_its_way_only_the_newest_size_is_asked_for_next() 
         "second": asked,
         "third": asked,
         "shown": ["x=2&c=2", "x=3&c=4"],
-        "asking": False,
+        "asking": None,
         "learned": ["x=2&c=2", "x=3&c=2", "x=3&c=4"],
     }
 
@@ -47,9 +47,9 @@ def test_a_slider_that_is_back_where_it_was_wants_nothing_more() -> None:
     found = moved("""
         want(host, "x", "2");
         want(host, "x", "1");
-        await requests[0].come({});
+        await requests[0].come({ svg: "1" });
         const before = host.want;
-        await requests[1].come({});
+        await requests[1].come({ svg: "1" });
         return { before, after: host.want, past: host.past, shown };
     """)
     assert found == {
@@ -74,9 +74,9 @@ def test_what_comes_for_a_page_that_was_left_is_not_shown() -> None:
         want(host, "x", "2");
         Object.assign(host, { page: "vit", want: null, data: { ask: "x=7" } });
         want(host, "x", "8");
-        await requests[0].come({ svg: "" });
+        await requests[0].come({ svg: "1" });
         const before = [...shown];
-        await requests[1].come({ svg: "" });
+        await requests[1].come({ svg: "1" });
         return { before, addresses: addresses(), shown };
     """)
     asked = ["./_ncd/unet?x=2&c=2", "./_ncd/vit?x=8"]
@@ -88,10 +88,10 @@ def test_what_comes_when_nothing_is_wanted_any_more_is_not_shown() -> None:
     found = moved("""
         want(host, "x", "2");
         host.want = null;
-        await requests[0].come({ svg: "" });
-        return { shown, asking: host.asking };
+        await requests[0].come({ svg: "1" });
+        return { shown, asking: host.asker.asked };
     """)
-    assert found == {"shown": [], "asking": False}
+    assert found == {"shown": [], "asking": None}
 
 
 def test_after_an_answer_that_failed_the_next_size_is_asked_for() -> None:
@@ -100,14 +100,14 @@ def test_after_an_answer_that_failed_the_next_size_is_asked_for() -> None:
         want(host, "x", "3");
         await requests[0].fail();
         want(host, "x", "4");
-        await requests[1].come({ svg: "" }, 422);
-        await requests[2].come({ svg: "" });
-        const last = [addresses().length, host.asking];
+        await requests[1].come({ svg: "1" }, 422);
+        await requests[2].come({ svg: "1" });
+        const last = [addresses().length, host.asker.asked];
         want(host, "x", "5");
         return { last, again: addresses()[3], shown };
     """)
     again = "./_ncd/unet?x=5&c=2"
-    assert found == {"last": [3, False], "again": again, "shown": ["x=4&c=2"]}
+    assert found == {"last": [3, None], "again": again, "shown": ["x=4&c=2"]}
 
 
 # --- what a run sends -----------------------------------------------------------------------------
@@ -245,27 +245,37 @@ def test_formulas_that_did_not_come_are_asked_for_at_the_next_size() -> None:
 # --- sizes that are dragged -----------------------------------------------------------------------
 
 
-def test_dragged_sizes_are_sent_one_run_at_a_time_with_the_newest_of_each() -> None:
+def test_sizes_that_moved_are_sent_at_rest_one_run_at_a_time_with_the_newest_of_each() -> None:
     found = after(
         SCRIPT,
         """
         const [sent, ends] = [[], []];
-        ended = (sizes) => new Promise((end) => ends.push(end));
+        let rest = null;
+        globalThis.setTimeout = (act) => ((rest = act), 1);
+        ended = () => new Promise((end) => ends.push(end));
         const host = { send: (name, sizes) => sent.push([name, sizes]) };
-        push(host, "x", 2);
-        for (const x of [3, 4]) push(host, "x", x);
-        push(host, "c", 5);
-        const during = [...sent];
+        for (const x of [2, 3]) push(host, "x", x);
+        push(host, "c", 4);
+        const moving = [...sent];
+        rest();
+        const first = [...sent];
+        push(host, "x", 9);
+        rest();
+        const during = sent.slice(1);
         (ends[0](), await settled());
         const next = sent.slice(1);
         (ends[1](), await settled());
+        host.heard = { ask: "x=9&c=4" };
         push(host, "x", 9);
-        return { during, next, last: sent.slice(2), running: host.out };
+        rest();
+        return { moving, first, during, next, back: sent.slice(2), running: host.out };
         """,
     )
     assert found == {
-        "during": [["sizes", {"x": 2}]],
-        "next": [["sizes", {"x": 4, "c": 5}]],
-        "last": [["sizes", {"x": 9}]],
-        "running": True,
+        "moving": [],
+        "first": [["sizes", {"x": 3, "c": 4}]],
+        "during": [],
+        "next": [["sizes", {"x": 9}]],
+        "back": [],  # what the run at rest has shown already
+        "running": False,
     }
