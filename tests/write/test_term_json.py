@@ -61,7 +61,7 @@ def test_an_exported_file_contains_its_term(title: str) -> None:
     html, svg = ncd.html(term), svg_with_term(ncd.draw(term).svg(), term, {"seed": title})
     assert term_of_file(html) == term_of_file(svg) == term
     assert ElementTree.fromstring(svg).find("{*}metadata") is not None
-    assert html.count("</script>") == 5  # term, drawings, cards, formulas, and what runs
+    assert html.count("</script>") == 6  # term, drawings, cards, formulas, values, and what runs
 
 
 def test_a_file_without_a_term_is_refused() -> None:
