@@ -56,7 +56,7 @@ def test_a_failing_text_is_cured_by_a_press_and_the_press_is_undone(
     expect(page.locator(".cures button")).to_have_text(["Undo"])
     expect(page.locator(".cost")).to_contain_text("41,418 parameters")  # 4096 · 10 + 10 + 448
     assert below.bounding_box() == before
-    page.get_by_role("button", name="Undo").click()
+    page.get_by_role("button", name="Undo", exact=True).click()
     expect(page.get_by_role("textbox", name="Your text")).to_contain_text("16 * 8 * 8")
     expect(sentence).to_contain_text("4096")
 
@@ -223,7 +223,7 @@ def test_sizes_that_a_text_leaves_open_are_fields_that_write_its_last_line(
     expect(page.locator(".form .title")).to_have_count(0)  # nothing is assumed any more
     page.locator("select[name=class]").select_option("Part")
     expect(sentence).to_have_text(re.compile("^out: 1 × 128"))
-    page.get_by_role("button", name="Undo").click()
+    page.get_by_role("button", name="Undo", exact=True).click()
     expect(sentence).to_have_text(re.compile("^out: 3 × 7 × 5"))
 
 
