@@ -92,7 +92,7 @@ def _module(name: str, setting: Setting) -> Finding:
 
 def _products(setting: Setting) -> Iterator[Finding]:
     """Measures a product of square matrices in each format that the device multiplies."""
-    side = setting.pick(8192, 128, on_cpu=1024)
+    side = setting.pick(8192, 128, on_cpu=512)
     random = generator(0, "products")
     left, right = (torch.randn(side, side, generator=random).to(setting.device) for _ in range(2))
     calls = {"float32": lambda: left @ right}

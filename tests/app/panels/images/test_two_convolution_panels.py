@@ -51,6 +51,23 @@ def test_both_matrices_are_as_large_as_the_lines_that_they_map(settings: dict[st
     assert "✓ the same" in told.text
 
 
+def test_the_matrix_is_that_of_the_middle_row_of_the_first_map() -> None:
+    here = scene(TRANSPOSED, n=2)
+    weight, _ = here.module.parameters()
+    line = weight[0, 0, weight.shape[2] // 2].detach()
+    matrix, gap = convolution_matrix._compute(here)
+    wanted = line_matrix(line, here.settings["x"], *(here.settings[name] for name in "spod"))
+    assert (matrix == wanted).all() and gap < 1e-4
+
+
+def test_as_many_weights_are_more() -> None:
+    """At a window of one place both steps have more: 8 and 8 beside 8 at once."""
+    told = shown(BOTH_WAYS, scene("depthwise-separable", k=1, c=8, f=1))
+    assert "16 / 8 = " in told.text and "2 times more" in told.text
+    assert separable_cost._ratio(2, 4, 16, 16).endswith("has no part in it.</p>")
+    assert "1 times more" in separable_cost._ratio(2, 4, 16, 16)
+
+
 def test_a_result_that_is_another_one_is_not_called_the_same() -> None:
     here = scene(TRANSPOSED)
     for gap, mark in ((0.9e-4, "✓ the same"), (1e-4, "here"), (1.0, "here")):
@@ -95,7 +112,8 @@ def test_the_weights_of_both_ways_are_those_of_torchs_layers(settings: dict[str,
     times = f"{max(once, each + across) / min(once, each + across):.3g} times {more}"
     assert f"{each + across:,} / {once:,} = 1/f + 1/k² = 1/{f} + 1/{k * k} = " in told.text
     assert f"{100 * (each + across) / once:.3g} %: {times}." in told.text
-    assert told.sliders.keys() == {*"kcf"}
+    sizes = {k.name: (k.min, here.settings[k.name], k.max) for k in here.entry.knobs}
+    assert told.sliders == {name: sizes[name] for name in "kcf"}
 
 
 def test_a_slider_of_both_ways_sets_its_knob_only() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from unittest.mock import patch
 
 import pytest
@@ -40,6 +41,11 @@ def test_each_class_has_its_score_share_logarithm_part_and_gradient(
     mean = float(here.trace.outputs[0])
     assert f"loss of example {example + 1} is the sum of the column: {loss:.4f}" in told.text
     assert "gives ✓ the same" in told.text and f"The mean of all is {mean:.4f}." in told.text
+    gap = re.search(r"By autograd it is at most (\S+) off", told.text)
+    assert gap and float(gap[1]) < 1e-9
+    sliders = {"example": (0, example), "t": (0, t), "e": (0, e)}
+    found = {name: (least, now) for name, (least, now, _) in told.sliders.items()}
+    assert found == sliders
     assert (f"over τ = {tau:g}" in told.text) == (tau != 1)
     assert (f"label_smoothing={smoothing:g}" in told.text) == bool(smoothing)
 

@@ -51,6 +51,12 @@ def test_a_path_has_a_point_for_each_step_and_ends_where_it_leaves_the_surface()
     assert 1 <= len(lost) <= LENGTH and all(abs(x) + abs(y) < 100 for x, y in lost)
 
 
+def test_a_path_that_comes_to_a_hundred_has_left() -> None:
+    """Steps of 2 on the bowl turn a point over; from 50 and 50 on it is not drawn."""
+    assert len(path(0, "bowl", (49.5, 49.5), 2.0)) == LENGTH + 1
+    assert path(0, "bowl", (50.0, 50.0), 2.0) == ((50.0, 50.0),)
+
+
 @pytest.mark.parametrize("kind", range(len(KINDS)))
 def test_the_chosen_path_is_thick_on_top_and_has_a_dot_at_each_step(kind: int) -> None:
     html = paths(kind).html
