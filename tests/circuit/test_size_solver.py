@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 
 from ncd import (
@@ -27,6 +29,10 @@ from ncd import (
     seq,
     space,
 )
+from ncd.circuit.size_solver import solve_for
+from ncd.formulas.formula import parse
+from ncd.language.axes import Axis
+from ncd.language.patterns import Binding
 
 
 def test_a_map_learns_the_size_that_a_later_split_needs() -> None:
@@ -160,3 +166,32 @@ def test_a_formula_that_no_whole_number_solves_binds_none() -> None:
         with pytest.raises(SizeError) as caught:
             Axes(m=8, d=formula)(Id("m k") >> Linear(f"m -> d:{value}"))
         assert "axis k has no size" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("formula", "value", "size"),
+    [
+        ("n", 7, 7),
+        ("n + 2", 7, 5),
+        ("m + n", 7, 4),
+        ("n - 2", 7, 9),
+        ("10 - n", 7, 3),
+        ("2 * n", 8, 4),
+        ("n * m", 8, Fraction(8, 3)),
+        ("0 * n", 8, None),
+        ("n / 4", 2, 8),
+        ("12 / n", 3, 4),
+        ("(n + 1) * 2 - m", 7, 4),
+        ("n // 2", 3, None),  # of several sizes
+        ("n + n", 4, None),
+        ("m + 2", 5, None),
+        ("k", 5, None),
+        ("-n", 5, None),
+    ],
+)
+def test_a_formula_is_solved_for_a_size_that_stands_in_it_once(
+    formula: str, value: int, size: int | Fraction | None
+) -> None:
+    """Here m is 3."""
+    found = solve_for(parse(formula), "n", value, Binding({"m": Axis("m", 3)}))
+    assert found == size

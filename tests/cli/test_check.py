@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -222,3 +223,28 @@ def test_the_tests_of_a_checkout_run(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert project_tests.run(["a"], lambda *now: None)[1] == [
         "the tests did not run: E   ValueError: broken"
     ]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "edges", "dot", "fault"),
+    [
+        ("ab", ["ab"], "}\n", None),
+        ("", ["ab"], "}", "the graph is empty"),
+        ("ab", [], "}", "the graph is empty"),
+        ("ab", ["ab", "bc"], "}", "an edge ends at no node"),
+        ("ab", ["ca"], "}", "an edge ends at no node"),
+        ("ab", ["ab"], "digraph {", "gives no dot text"),
+    ],
+)
+def test_a_graph_has_nodes_and_edges_between_them_and_a_text(
+    nodes: str, edges: list[str], dot: str, fault: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = SimpleNamespace(
+        nodes=[SimpleNamespace(id=id) for id in nodes],
+        edges=[SimpleNamespace(source=a, target=b) for a, b in edges],
+    )
+    dag = SimpleNamespace(at_level=lambda level: shown, dot=lambda level: dot)
+    monkeypatch.setattr(check, "graph", lambda module, *inputs: dag)
+    case = Case(ncd.Linear("m:3 -> k:2", "L"))
+    joint = " " if fault and fault.startswith("gives") else ": "
+    assert check.autograd(case) == (fault and f"level {check.LEVELS[0]}{joint}{fault}")
