@@ -23,7 +23,7 @@ from ncd.rewrite.cache_choice import CacheChoice, Candidates, Demand, choices, c
 from ncd.rewrite.cached_run import CachedRunner, load_weights
 from ncd.rewrite.causality import Causality
 from ncd.rewrite.pass_flops import PassFlops
-from ncd.rewrite.pass_writer import KeptArray, PrefillWriter, StepWriter, kept_arrays
+from ncd.rewrite.pass_writer import KeptArray, PrefillWriter, StepWriter, arrays_to_cache
 from ncd.rewrite.position_steps import StepList, write_steps
 
 Keep = Literal["fast", "small"] | Sequence[str]
@@ -196,7 +196,7 @@ class CachedPass:
     def step(self) -> Term:
         """The term of one new position."""
         plan = self.plan
-        return StepWriter(plan.causality, plan.demand, plan.kept_arrays).term()
+        return StepWriter(plan.causality, plan.demand, plan.arrays_to_cache).term()
 
     @lazy_property
     def placements(self) -> tuple[CachePlacement, ...]:
@@ -213,7 +213,7 @@ class CachedPass:
 
     def _placement(self, choice: CacheChoice, is_chosen: bool) -> CachePlacement:
         plan = self.plan
-        kept = kept_arrays(plan.causality, plan.demand, choice)
+        kept = arrays_to_cache(plan.causality, plan.demand, choice)
         return CachePlacement(
             _caches(kept, plan.array_names),
             is_chosen,
@@ -248,7 +248,7 @@ class CachedPass:
             SizeError: For no position, or more than there is room for.
         """
         self.check_count(count)
-        return PrefillWriter(self.plan.causality, self.plan.kept_arrays, count).term()
+        return PrefillWriter(self.plan.causality, self.plan.arrays_to_cache, count).term()
 
     def check_count(self, count: int) -> None:
         """Raises SizeError for a number of first positions that does not fit."""
@@ -314,7 +314,7 @@ class CachePlan:
     demand: Demand
     candidates: Candidates
     choice: CacheChoice
-    kept_arrays: Sequence[KeptArray]
+    arrays_to_cache: Sequence[KeptArray]
     array_names: Mapping[ArrayHandle, str]
 
     @lazy_property
@@ -363,7 +363,7 @@ def decode(
     candidates = Candidates(demand)
     names = {slot: _layer_path(steps, slot) for slot in candidates.found}
     choice = _choice(candidates, keep, causality.length, names)
-    kept = kept_arrays(causality, demand, choice)
+    kept = arrays_to_cache(causality, demand, choice)
     names |= {one.slot: _layer_path(steps, one.slot) for one in kept if one.slot not in names}
     plan = CachePlan(steps, causality, demand, candidates, choice, kept, names)
     caches, usual = _caches(kept, names), max(1, causality.length // 2)

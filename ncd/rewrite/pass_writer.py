@@ -67,7 +67,7 @@ class KeptArray:
         return axes.with_axes(replace(a, size=size) if a.name == self.axis else a for a in axes)
 
 
-def kept_arrays(causality: Causality, demand: Demand, choice: CacheChoice) -> list[KeptArray]:
+def arrays_to_cache(causality: Causality, demand: Demand, choice: CacheChoice) -> list[KeptArray]:
     """Returns all arrays that are kept: those chosen, and the states of scans and sums."""
     chosen = {each.slot: each for each in choice.arrays}
     found = []

@@ -100,13 +100,13 @@ def _block(block: str, root: str) -> str:
 def _inline(text: str, root: str) -> str:
     links: list[str] = []
 
-    def kept(found: re.Match[str]) -> str:
+    def link_placeholder(found: re.Match[str]) -> str:
         links.append(address(found[2], root))
         return f"\0{len(links) - 1}\0{found[1]}\1"
 
     formulas = [mathml(latex) for latex in MATH.findall(text)]
     text = MATH.sub("\3", text)
-    html = CODE.sub(_code, markup.text(LINK.sub(kept, text)))
+    html = CODE.sub(_code, markup.text(LINK.sub(link_placeholder, text)))
     for sign, tag in SIGNS:
         html = sign.sub(tag, html)
     html = html.replace("\2", "*")

@@ -69,7 +69,7 @@ def render(scene: Scene | Refusal) -> None:
     data = {
         "at": len(now.edits),
         "first": "As it was",
-        "steps": edits.every_label(),
+        "steps": edits.edit_labels(),
         "subject": _subject(scene, at, bool(found)),
         "groups": [
             {"title": title, "items": [asdict(item) for item in items]}

@@ -71,7 +71,7 @@ async def _room_answer(request: Request) -> dict[str, Any]:
         raise ValueError("A room knows GET, POST, PUT and DELETE.")
     said = await _message(request)
     if request.method == "PUT":
-        text, answers = await run_in_threadpool(asked_question, said)
+        text, answers = await run_in_threadpool(question_parts, said)
         TALLIES.open(room, key, text, answers)
         return {"answers": len(answers)}
     if not room:
@@ -107,10 +107,10 @@ def open_question(code: str) -> dict[str, Any]:
     return {"question": room.question, "answers": list(room.answers), "number": room.number}
 
 
-def asked_question(said: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
+def question_parts(said: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
     """Returns the question of a view and its answers as HTML, both made here from the term.
 
-    >>> text, answers = asked_question({"page": "multi-head-attention", "query": "ask=shape:v7"})
+    >>> text, answers = question_parts({"page": "multi-head-attention", "query": "ask=shape:v7"})
     >>> text.startswith("What shape"), len(answers)
     (True, 4)
 

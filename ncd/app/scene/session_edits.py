@@ -52,7 +52,7 @@ def session_system() -> EditedSystem:
     return system_after(_text(), session_edits())
 
 
-def every_label() -> tuple[str, ...]:
+def edit_labels() -> tuple[str, ...]:
     """Returns the words of all edits of the session, also of those that were taken back."""
     return system_after(_text(), (*session_edits(), *undone_edits())).labels
 

@@ -45,8 +45,8 @@ from ncd.read.python_source.model_classes import (
     left_to_others,
     module_classes,
     most_complete,
+    outermost_classes,
     place_of,
-    whole_classes,
 )
 from ncd.read.python_source.model_inputs import input_words
 from ncd.read.python_source.module_arguments import (
@@ -470,7 +470,7 @@ def model_of(machine: Interpreter, tree: ast.Module, scope: Scope) -> nn.Module:
     """Returns the module that a source describes; raises TextError if it has none."""
     if (chosen := _named_last(tree, scope)) is not None:
         return _chosen_one(machine, tree, scope, chosen)
-    alone = whole_classes(machine, tree, scope)
+    alone = outermost_classes(machine, tree, scope)
     if (tried := _last_run_module(machine, alone)) is not None:
         return tried
     if machine.last_value_module is not None:

@@ -28,7 +28,7 @@ from ncd.read.python_source.interpreter import (
 # --- The classes and functions of a source that may be its model, the most complete ones first
 
 
-def whole_classes(machine: Interpreter, tree: ast.Module, scope: Scope) -> list[ClassValue]:
+def outermost_classes(machine: Interpreter, tree: ast.Module, scope: Scope) -> list[ClassValue]:
     """Returns the module classes that can run and that no other class uses; else all of them."""
     found = module_classes(machine, scope)
     used = {

@@ -47,7 +47,7 @@ from ncd.read.python_source.model_choice import (
     model_of,
     module_call,
 )
-from ncd.read.python_source.model_classes import candidates, module_classes, whole_classes
+from ncd.read.python_source.model_classes import candidates, module_classes, outermost_classes
 from ncd.read.python_source.model_inputs import (
     NoArray,
     NoInput,
@@ -301,7 +301,7 @@ def _leave_out_whole_classes(
 
     What a source itself makes, calls or gives a shape for is not replaced by a part of it.
     """
-    whole = whole_classes(machine, tree, scope)
+    whole = outermost_classes(machine, tree, scope)
     parts = [one for one in module_classes(machine, scope) if one not in whole]
     own = shapes or machine.ran or machine.last_value_module is not None
     own = own or any(isinstance(value, nn.Module) for value in scope.names.values())

@@ -31,7 +31,7 @@ def test_an_edit_is_made_taken_back_and_made_again(session: dict[str, Any]) -> N
     edits.go_to(0)
     assert edits.session_system().system.entry.text == CHAIN and session[EDITS_KEY] == ""
     assert edits.undone_edits() == (REMOVE, GELU)
-    assert edits.every_label() == ("Remove Elementwise relu", "Insert GELU on q")
+    assert edits.edit_labels() == ("Remove Elementwise relu", "Insert GELU on q")
     edits.go_to(1)
     assert (edits.session_edits(), edits.undone_edits()) == ((REMOVE,), (GELU,))
     edits.go_to(9)

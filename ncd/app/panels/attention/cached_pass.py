@@ -167,7 +167,7 @@ def _placements(found: CachedPass, name: str) -> str:
 
 
 def _placement_row(placement: CachePlacement, best: bool, context: int, name: str) -> str:
-    words = markup.text(kept_words(placement.caches))
+    words = markup.text(cached_layer_names(placement.caches))
     cells = (
         markup.amount(placement.bytes_per_position(name), "B"),
         markup.amount(placement.bytes(context, name), "B"),
@@ -178,11 +178,11 @@ def _placement_row(placement: CachePlacement, best: bool, context: int, name: st
     return f"<tr><td>{f'<b>{words}</b>' if best else words}</td>{numbers}</tr>"
 
 
-def kept_words(caches: Sequence[Cache]) -> str:
+def cached_layer_names(caches: Sequence[Cache]) -> str:
     """Returns the names of the layers whose arrays are kept, each with how often.
 
     >>> from ncd import catalogue, decode
-    >>> kept_words(decode(catalogue["llama"].build()).caches)
+    >>> cached_layer_names(decode(catalogue["llama"].build()).caches)
     '2 × k_proj, 2 × v_proj'
     """
     names = Counter(cache.name.partition(" ")[0].rpartition(".")[2] for cache in caches)
@@ -198,7 +198,7 @@ def _memory(found: CachedPass, name: str) -> str:
         longest = each.longest_context(MEMORY.number * 10**9, name)
         words = "any length" if longest is None else f"{longest:,} positions"
         words = "not even the weights" if longest == 0 else words
-        parts.append(f"<li>{markup.text(kept_words(each.caches))}: <b>{words}</b></li>")
+        parts.append(f"<li>{markup.text(cached_layer_names(each.caches))}: <b>{words}</b></li>")
     weights = found.placements[0].parameters
     return (
         f'<div class="told">{field}</div><p>Beside {markup.plural(weights, "parameter")} there is '

@@ -211,12 +211,12 @@ def _forward(scene: Scene, at: int) -> dict[str, Any]:
     run = _run(at, len(every))
     trace = scene.trace
 
-    def told() -> list[str]:
+    def step_html() -> list[str]:
         teller = ForwardStepWriter(scene, trace)
         return [teller.stop(every[i]) for i in run]
 
     key = (*scene.run_key, scene.dark, run.start)
-    html = cached_value("steps", scene.term, *key, make=lambda: run_in_thread(told))
+    html = cached_value("steps", scene.term, *key, make=lambda: run_in_thread(step_html))
     return _step_group([stop.ids for stop in every], at, run, html)
 
 
@@ -234,10 +234,10 @@ def _backward(scene: Scene, at: int) -> dict[str, Any]:
     teller = backward_pass.BackwardStepWriter(scene, dag, found, leaves(scene))
     key = (*scene.run_key, off, scene.dark, run.start)
 
-    def told() -> list[str]:
+    def step_html() -> list[str]:
         return [teller.step(every[i]) for i in run]
 
-    html = cached_value("steps back", scene.term, *key, make=lambda: run_in_thread(told))
+    html = cached_value("steps back", scene.term, *key, make=lambda: run_in_thread(step_html))
     drawn = drawn_ids(scene.circuit)
     there = {id: stop.ids for stop in stops(scene.circuit) for id in stop.ids}
     lit = [there.get(step.light) or there[drawn.get(step.cell, step.cell)] for step in every]

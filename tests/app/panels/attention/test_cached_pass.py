@@ -8,8 +8,8 @@ from ncd import CausalMask, Id, Softmax, Term, catalogue, decode
 from ncd.app.panels.attention.cached_pass import (
     CACHED_PASS,
     NoCachedPass,
+    cached_layer_names,
     derive,
-    kept_words,
     position_axis,
     refusal_html,
 )
@@ -56,5 +56,5 @@ def test_the_axis_of_positions(term: Term, axis: str) -> None:
 
 
 def test_equal_layers_are_counted_together() -> None:
-    assert kept_words(decode(catalogue["gpt-2"].build(n=3)).caches) == "3 × k, 3 × v"
-    assert kept_words(decode(catalogue["swiglu"].build()).caches) == "nothing"
+    assert cached_layer_names(decode(catalogue["gpt-2"].build(n=3)).caches) == "3 × k, 3 × v"
+    assert cached_layer_names(decode(catalogue["swiglu"].build()).caches) == "nothing"
