@@ -228,11 +228,16 @@ def _text(command: Parser) -> None:
 
 def _seed_and_device(command: Parser) -> None:
     command.add_argument("--seed", type=int, default=0, help="of weights and inputs (default 0)")
+    _device(command)
+
+
+def _device(command: Parser) -> None:
     command.add_argument("--device", default="cpu", help="cpu, cuda, mps (default cpu)")
 
 
 def _learning(command: Parser) -> None:
     command.add_argument("--seed", type=int, default=0, help="of weights and data (default 0)")
+    _device(command)
     command.add_argument("--steps", type=_count, help="how many; each task has its own default")
     command.add_argument("-o", "--output", metavar="FILE.safetensors", help="keep the weights")
 

@@ -218,11 +218,14 @@ def train(args: argparse.Namespace) -> int:
         file_kind(args.output, (".safetensors",))
     import torch
 
+    from ncd.run.device import device, exact
     from ncd.systems.training.trained_weights import write_weights as written
     from ncd.systems.training.training_loop import TaskTraining as Fit
 
     torch.set_num_threads(1)  # so that the numbers are those of the page
-    fit = Fit(args.name, catalogue_settings(ncd.catalogue[args.name], args), args.seed, args.steps)
+    exact()
+    settings = catalogue_settings(ncd.catalogue[args.name], args)
+    fit = Fit(args.name, settings, args.seed, args.steps, str(device(args.device)))
     progress = ProgressBar()
     for now in fit:
         progress(now.step, now.steps, f"loss {now.loss:.4f}")
@@ -230,6 +233,7 @@ def train(args: argparse.Namespace) -> int:
         "name": fit.name,
         "knobs": fit.knobs,
         "seed": args.seed,
+        "device": fit.device,
         "data": fit.data.source,
         "seconds": round(now.seconds, 3),
         "steps": now.steps,

@@ -175,6 +175,7 @@ def test_render_writes_a_png_as_large_as_asked(tmp_path: Path, capsys: Capture) 
         (("render", MHA, "-o", "x.svg", "--picture"), "--picture is of a .tex file, not of a .svg. "
          "Try -o FILE.tex."),
         (("train", "lenet", "-o", "w.txt"), "'w.txt' ends in no .safetensors. Try w.safetensors."),
+        (("train", "lenet", "--device", "gpu"), "this machine has no device 'gpu'. Try cpu."),
         (("serve", "--port", "99999"), "99999 is no port: those go from 1 to 65535. "
          "Try --port 8501."),
         (("serve", "--host", "192.0.2.1"), "192.0.2.1:8501: Cannot assign requested address. "

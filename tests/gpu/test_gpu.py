@@ -15,7 +15,8 @@ from ncd.language.number_formats import BITS, PLAIN_FORMATS
 from ncd.run.device import exact
 from ncd.run.guard import peak
 from ncd.systems.catalogue_entry import Entry
-from tests.app.page.test_pages import attention, fine
+from tests.app.page.test_pages import attention, fine, page
+from tests.app.scene.test_url import panels
 from tools.gpu import formats
 from tools.gpu.agreement import CLOSE, Setting, array_difference, gradient_difference, gradients
 
@@ -54,6 +55,15 @@ def test_every_array_is_as_on_the_cpu(entry: Entry) -> None:
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
 def test_every_gradient_is_as_on_the_cpu(entry: Entry) -> None:
     assert gradient_difference(entry, GPU) < CLOSE
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_every_panel_opens(entry: Entry) -> None:
+    for panel in panels()[entry.name]:
+        app = page(entry.name, panel=panel.title, device=GPU)
+        fine(app)
+        assert not app.warning, panel.title
+        assert app.session_state["device"] == GPU
 
 
 def test_what_a_page_took_is_given_back() -> None:

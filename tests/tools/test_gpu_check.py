@@ -14,9 +14,10 @@ from torch import Tensor
 from ncd.run.module import round_to_format
 from ncd.run.run_memory import PeakMemory
 from ncd.systems.catalogue import CATALOGUE
+from ncd.systems.training.training_loop import TrainingProgress
 from tools.bench.measurements import Line
 from tools.gpu import __main__ as gpu
-from tools.gpu import agreement, formats, memory, processes
+from tools.gpu import agreement, formats, memory, processes, training
 from tools.gpu.agreement import Setting, apart
 from tools.gpu.findings import LARGEST, MOST, Finding, Report
 from tools.gpu.processes import measured
@@ -213,3 +214,10 @@ def test_a_section_is_measured_up_to_what_is_left(monkeypatch: pytest.MonkeyPatc
     assert 25 < given[0] <= 30
     assert gpu.main(["--device", "cpu", "--sections", "systems", "--minutes", "40"]) == 0
     assert given[1] == 5 * SECTIONS["systems"].seconds  # a slow device has its time
+
+
+def test_a_step_is_timed_without_what_is_loaded_at_first() -> None:
+    """Libraries and data cost the first step seconds, which no later step takes."""
+    ends = (5.0, 5.25, 5.5, 9.0, 9.25, 9.5)  # the fourth step is scored
+    run = [TrainingProgress(step, 6, 1.0, end) for step, end in enumerate(ends, 1)]
+    assert training._median_step(run) == 0.25

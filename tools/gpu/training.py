@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
+from statistics import median
 
 from ncd.systems.training.training_loop import TaskTraining, TrainingProgress
 from tools.bench.measurements import Line
@@ -38,6 +40,11 @@ def _compared(
     fault = "" if last.score > other.score - WORSE else f"more than {WORSE} behind"
     what = f"{name}: percent of its score after {last.step} steps"
     yield Finding(Line(what, 100 * last.score, f"cpu {100 * other.score:.0f} %", unit="%"), fault)
-    seconds = [run[-1].seconds / len(run) for run in (mine, theirs)]
+    seconds = [_median_step(run) for run in (mine, theirs)]
     against = f"cpu {1e3 * seconds[1]:.3f} ms"
     yield Finding(Line(f"{name}: a step", seconds[0], against, seconds[0] / seconds[1]))
+
+
+def _median_step(run: list[TrainingProgress]) -> float:
+    """Returns the seconds of a usual step: the first ones load libraries, and some are scored."""
+    return median(after.seconds - before.seconds for before, after in pairwise(run))
