@@ -44,19 +44,27 @@ class TextReading:
 def read_text(module: CircuitModule, trace: Trace, n: int) -> TextReading:
     """Returns what a run says of the first n words of its text.
 
-    A layer's scores are what the last norm and the table of words make of the stream after it.
+    A layer's scores are what the last two ops, the norm and the map to the words, make of the
+    stream after it.
 
     Source: nostalgebraist 2020, "interpreting GPT: the logit lens".
     """
     values, circuit = trace.values, module.circuit
+    norm, to_words = circuit.cells[-2:]
+
+    def scores(stream: Tensor) -> Tensor:
+        normed = module.get_submodule(norm.path)(stream)
+        if len(to_words.inputs) == 1:
+            made: Tensor = module.get_submodule(to_words.path)(normed)
+            return made
+        return F.linear(normed, values[to_words.inputs[1].id])  # the table that was read at first
+
     sums = [
         cell.outputs[0].id
         for cell in circuit.cells
         if cell.op.display_name == "Add" and cell.module_path
     ]
-    norm = next(cell for cell in circuit.cells if cell.name == "ln_f")
-    layer, table = module.get_submodule(norm.path), module.get_parameter("wte")
-    made = [F.linear(layer(values[id][:n]), table) for id in sums[1::2]]
+    made = [scores(values[id][:n]) for id in sums[1::2]]
     maps: dict[Head, Tensor] = {}
     for found in find_attention(circuit):
         weights = found.maps(values[found.softmax.outputs[0].id])[..., :n, :n]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from ncd.circuit.circuit import Cell, Circuit
+from ncd.circuit.circuit import Cell, Circuit, attention_axes
 from ncd.language.axes import Array, Axis
 from ncd.run.program import Watch
 
@@ -37,9 +37,10 @@ class AttentionCells:
 
     @property
     def axes(self) -> tuple[Axis, ...]:
-        """The axes of the heads: those that weights, values and product share."""
-        sides = (*self.product.site.inputs, *self.product.site.outputs)
-        return tuple(a for a in self.weights if all(a.name in side.names for side in sides))
+        """The axes of the heads: those that weights and product share, but for the queries."""
+        (own,), (out,) = self.softmax.site.own_outputs[0], self.product.site.outputs
+        _, _, rest = attention_axes(self.softmax.outputs[0].array, own)
+        return tuple(self.weights[i] for i in rest if self.weights[i].name in out.names)
 
     @property
     def heads(self) -> tuple[Head, ...]:

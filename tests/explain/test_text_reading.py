@@ -9,34 +9,42 @@ import torch.nn.functional as F
 import ncd
 from ncd.explain.text_reading import choice_probabilities, drawn_word, read_text
 from ncd.run.seeding import example_inputs
+from ncd.systems.training.sequence_data import STORY_MODELS
 
 TERM = ncd.catalogue["gpt-2"].build(n=3)
+WRITERS = pytest.mark.parametrize("name", STORY_MODELS)
 
 
-def read(text: torch.Tensor, n: int):
-    module = ncd.compile(TERM)
+def read(text: torch.Tensor, n: int, term: ncd.Term = TERM):
+    module = ncd.compile(term)
     with torch.no_grad():
         return module(text), read_text(module, ncd.trace(module, text), n)
 
 
-def test_the_last_layer_says_what_the_model_says_and_the_others_what_their_sums_give() -> None:
-    (text,) = example_inputs(TERM)
-    scores, found = read(text, 12)
+@WRITERS
+def test_the_last_layer_says_what_the_model_says_and_the_others_what_their_sums_give(
+    name: str,
+) -> None:
+    term = ncd.catalogue[name].build(n=3)
+    (text,) = example_inputs(term)
+    scores, found = read(text, 12, term)
     assert found.layers.shape == (3, 12, 256)
     torch.testing.assert_close(found.scores, scores)
-    short = ncd.catalogue["gpt-2"].build(n=1)
+    short = ncd.catalogue[name].build(n=1)
     module = ncd.compile(short)
-    own = ncd.compile(TERM).state_dict()  # the first layer, and the norm and table of the end
+    own = ncd.compile(term).state_dict()  # the first layer, and the norm and table of the end
     module.load_state_dict({name: own[name] for name in module.state_dict()})
     with torch.no_grad():
         torch.testing.assert_close(found.layers[0], module(text))
 
 
-def test_words_behind_the_text_change_nothing_of_it() -> None:
-    (text,) = example_inputs(TERM)
+@WRITERS
+def test_words_behind_the_text_change_nothing_of_it(name: str) -> None:
+    term = ncd.catalogue[name].build(n=3)
+    (text,) = example_inputs(term)
     other = text.clone()
     other[7:] = 0
-    (_, one), (_, two) = read(text, 7), read(other, 7)
+    (_, one), (_, two) = read(text, 7, term), read(other, 7, term)
     assert one.layers.shape == (3, 7, 256) and torch.equal(one.layers, two.layers)
     assert [weights.shape for weights in one.maps.values()] == [(7, 7)] * 12
     for head, weights in one.maps.items():

@@ -48,6 +48,25 @@ def test_the_maps_of_all_heads_have_rows_that_sum_to_one(name: str) -> None:
         torch.testing.assert_close(maps.sum(-1), torch.ones(maps.shape[:2]))
 
 
+def test_each_of_the_queries_that_share_keys_is_a_head() -> None:
+    """With grouped queries a head has its own weights, though its keys and values are shared."""
+    term = ncd.catalogue["grouped-queries"].build(g=2, q=3, k=4)
+    module, inputs = ncd.compile(term), ncd.example_inputs(term)
+    (found,) = find_attention(module.circuit)
+    assert len(found.heads) == 6
+    values = ncd.trace(module, *inputs).values
+    softmax = values[found.softmax.outputs[0].id]  # y x g q
+    maps = found.maps(softmax)
+    whole = values[found.product.outputs[0].id]  # y g q k
+    for g in range(2):
+        for q in range(3):
+            assert torch.equal(maps[3 * g + q], softmax[:, :, g, q])
+            made = found.without_heads([3 * g + q], whole)
+            wanted = whole.clone()
+            wanted[:, g, q] = 0
+            assert torch.equal(made, wanted)
+
+
 def test_several_axes_of_heads_in_another_order() -> None:
     """Heads of two axes, which the product has in another order than the weights."""
     values = Id("h:3 x:5 g:2 k:6")

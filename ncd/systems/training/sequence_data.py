@@ -538,6 +538,15 @@ def keys_again(tokens: Tensor) -> Tensor:
     return following(tokens) & rows[:, None]
 
 
+STORIES = Sequences(
+    lambda v: STORY_WORDS[:v],
+    story_lines,
+    next_position,
+    sample="“ I am hungry , ” says Leo . Mia gives him",
+    running_text=True,
+)
+STORY_MODELS = ("gpt-2", "llama")  # language models that learn to write stories on
+
 SEQUENCES: Mapping[str, Sequences] = {
     "reversal": Sequences(
         letters,
@@ -571,11 +580,5 @@ SEQUENCES: Mapping[str, Sequences] = {
         sample=SAMPLE,
         in_doubt=in_doubt,
     ),
-    "gpt-2": Sequences(
-        lambda v: STORY_WORDS[:v],
-        story_lines,
-        next_position,
-        sample="“ I am hungry , ” says Leo . Mia gives him",
-        running_text=True,
-    ),
+    **dict.fromkeys(STORY_MODELS, STORIES),
 }

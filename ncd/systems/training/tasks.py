@@ -14,7 +14,7 @@ from ncd.errors import SizeError, unknown_name_error
 from ncd.language.cached_property import lazy_property
 from ncd.run.seeding import generator
 from ncd.systems.training.labelled_images import KINDS, available, digits, shapes
-from ncd.systems.training.sequence_data import NOT_ASKED, SEQUENCES, Sequences
+from ncd.systems.training.sequence_data import NOT_ASKED, SEQUENCES, STORY_MODELS, Sequences
 
 # --- Examples with noise of their own at each step: for autoencoders and for diffusion
 
@@ -228,9 +228,9 @@ TRAINING_STEPS = {
     "induction": 1000,
     "brackets": 1000,
     "proofreader": 2500,
-    "gpt-2": 3000,
+    **dict.fromkeys(STORY_MODELS, 3000),
 }
-STORY_SIZES = {"gpt-2": {"t": 64}}  # positions that a language model learns to read
+STORY_SIZES = {"t": 64}  # positions that a language model learns to read
 STORY_BATCH = 16
 APART, DECAY = {"proofreader": 1.0}, {"proofreader": 0.3}
 MIN_PROBABILITY = 1e-12  # smallest probability, so that its logarithm is finite
@@ -431,13 +431,13 @@ TASKS: Mapping[str, Task] = {
                 answer_accuracy,
                 "answers",
                 TRAINING_STEPS[name],
-                STORY_BATCH if name in STORY_SIZES else 64,
+                STORY_BATCH if name in STORY_MODELS else 64,
                 3e-3,
                 sequence_count,
                 ("t", "v"),
                 similarity_penalty=APART.get(name, 0),
                 decay=DECAY.get(name, 0),
-                training_sizes=STORY_SIZES.get(name, {}),
+                training_sizes=STORY_SIZES if name in STORY_MODELS else {},
             )
             for name, own in SEQUENCES.items()
         ),

@@ -109,6 +109,7 @@ PAGES: Mapping[str, Mapping[str, Said]] = {
     },
     "llama": {
         "in Llama 3 8B, a quarter": lambda f: f.published("llama-3-8b").size("q") == 4,
+        "perplexity is 1.75": lambda f: round(perplexity(f), 2) == 1.75,
     },
     "gemma": {
         "50 · tanh(*s* / 50), and the scores of words likewise with 30": lambda f: (

@@ -46,7 +46,7 @@ def test_the_same_seed_trains_the_same(capsys: Capture) -> None:
 def test_what_has_no_task_is_one_line(capsys: Capture) -> None:
     assert main(["train", "multi-head-attention"]) == 2
     said = capsys.readouterr().err
-    assert said.startswith("ncd: there is no task 'multi-head-attention'. Try one of")
+    assert said.startswith("ncd: there is no task 'multi-head-attention'. Try one such")
 
 
 def test_too_large_is_one_line(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,6 +23,7 @@ KNOBS = {
     "brackets": {"t": 24, "v": 6},
     "proofreader": {"t": 24, "v": 78},
     "gpt-2": {"t": 64, "v": 256},
+    "llama": {"t": 64, "v": 256},
 }
 DIGITS = ("image-recogniser", "lenet", "identity-resnet", "vae", "diffusion-unet")  # all of them
 

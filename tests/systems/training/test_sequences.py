@@ -15,6 +15,7 @@ SIZES = {
     "brackets": (24, 6),
     "proofreader": (24, 78),
     "gpt-2": (64, 256),
+    "llama": (64, 256),
 }
 # In a running text the answer is the next word.
 CAUSAL = [name for name, own in SEQUENCES.items() if own.causal and not own.running_text]

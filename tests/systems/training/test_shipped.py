@@ -10,7 +10,7 @@ from ncd.__main__ import main
 from ncd.installation import package_path
 from ncd.systems.training import sequence_data
 from ncd.systems.training.head_analysis import run
-from ncd.systems.training.sequence_data import SEQUENCES, share
+from ncd.systems.training.sequence_data import SEQUENCES, STORY_MODELS, share
 from ncd.systems.training.tasks import TASKS, data, task
 from ncd.systems.training.trained_weights import read_note, read_weights, shipped_file
 from ncd.systems.training.training_loop import TaskTraining, answer_unseen
@@ -55,13 +55,14 @@ def test_what_ships_answers_right_and_looks_at_the_right_cell(name):
     assert max(share(own, cells) for own in maps.values()) > weight
 
 
-def test_a_language_model_that_ships_guesses_most_words_of_unseen_stories():
+@pytest.mark.parametrize("name", STORY_MODELS)
+def test_a_language_model_that_ships_guesses_most_words_of_unseen_stories(name):
     """Its perplexity stands on its page (``tests/systems/lessons/page_claims.py``)."""
-    entry, own = ncd.catalogue["gpt-2"], task("gpt-2")
+    entry, own = ncd.catalogue[name], task(name)
     settings = {**entry.settings({}), **own.training_sizes}
     file = shipped_file(entry, settings)
     assert file is not None and len(file) < 500_000
-    assert read_note(file) == {"system": "gpt-2", "seed": "0", "steps": str(own.steps)}
+    assert read_note(file) == {"system": name, "seed": "0", "steps": str(own.steps)}
     module = read_weights(ncd.compile(entry.build(**settings)), file)
     found, right = answer_unseen(own, settings, module, data(own, settings, seed=0), count=64)
     assert own.score(found, right) >= 0.75

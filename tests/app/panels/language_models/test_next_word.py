@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
@@ -11,6 +12,7 @@ import ncd
 from ncd.app.panels.language_models import next_word
 from ncd.app.scene.scene import Scene
 from ncd.systems.inputs.text_inputs import known_words, parse
+from ncd.systems.training.sequence_data import STORY_MODELS
 from ncd.systems.training.story_grammar import END, STORY_WORDS
 from ncd.systems.training.trained_weights import read_weights, shipped_file, shipped_weights
 from tests.app.page.test_pages import fine, page
@@ -51,6 +53,15 @@ def test_the_page_opens_on_trained_weights_and_a_text_that_they_know() -> None:
     best = scores(OPENING).softmax(0)
     likely = {STORY_WORDS[i] for i in best.topk(2).indices.tolist()}
     assert likely == {"a", "an"} and float(best.topk(2).values.sum()) > 0.99
+
+
+@pytest.mark.parametrize("name", STORY_MODELS)
+def test_a_press_adds_a_word_of_the_trained_model(name: str) -> None:
+    app = page(name)
+    fine(app)
+    assert app.session_state["panel"] == "Next word"
+    assert text(press(app, "Add word"))[:-1] == OPENING
+    assert text(app)[-1] in {"a", "an"}
 
 
 def test_other_positions_have_the_same_weights_and_other_sizes_none() -> None:
