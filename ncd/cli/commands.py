@@ -219,13 +219,13 @@ def train(args: argparse.Namespace) -> int:
     import torch
 
     from ncd.run.device import device, exact
-    from ncd.systems.training.trained_weights import write_weights as written
-    from ncd.systems.training.training_loop import TaskTraining as Fit
+    from ncd.systems.training.trained_weights import write_weights
+    from ncd.systems.training.training_loop import TaskTraining
 
     torch.set_num_threads(1)  # so that the numbers are those of the page
     exact()
-    settings = catalogue_settings(ncd.catalogue[args.name], args)
-    fit = Fit(args.name, settings, args.seed, args.steps, str(device(args.device)))
+    settings, place = catalogue_settings(ncd.catalogue[args.name], args), str(device(args.device))
+    fit = TaskTraining(args.name, settings, args.seed, args.steps, place)
     progress = ProgressBar()
     for now in fit:
         progress(now.step, now.steps, f"loss {now.loss:.4f}")
@@ -235,14 +235,12 @@ def train(args: argparse.Namespace) -> int:
         "seed": args.seed,
         "device": fit.device,
         "data": fit.data.source,
-        "seconds": round(now.seconds, 3),
-        "steps": now.steps,
-        "loss": now.loss,
+        **{"seconds": round(now.seconds, 3), "steps": now.steps, "loss": now.loss},
         fit.task.measure: now.score,
     }
     if args.output:
         note = {"system": fit.name, "seed": str(args.seed), "steps": str(now.step)}
-        write(args.output, written(fit.module, note))
+        write(args.output, write_weights(fit.module, note))
         data["file"] = args.output
     return _report_training(data, args)
 

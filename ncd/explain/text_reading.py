@@ -44,32 +44,32 @@ class TextReading:
 def read_text(module: CircuitModule, trace: Trace, n: int) -> TextReading:
     """Returns what a run says of the first n words of its text.
 
-    A layer's scores are what the last two ops, the norm and the map to the words, make of the
-    stream after it.
+    A layer's scores are what the last two ops make of the stream after it.
 
     Source: nostalgebraist 2020, "interpreting GPT: the logit lens".
     """
     values, circuit = trace.values, module.circuit
-    norm, to_words = circuit.cells[-2:]
-
-    def scores(stream: Tensor) -> Tensor:
-        normed = module.get_submodule(norm.path)(stream)
-        if len(to_words.inputs) == 1:
-            made: Tensor = module.get_submodule(to_words.path)(normed)
-            return made
-        return F.linear(normed, values[to_words.inputs[1].id])  # the table that was read at first
-
     sums = [
         cell.outputs[0].id
         for cell in circuit.cells
         if cell.op.display_name == "Add" and cell.module_path
     ]
-    made = [scores(values[id][:n]) for id in sums[1::2]]
+    made = [_word_scores(module, trace, values[id][:n]) for id in sums[1::2]]
     maps: dict[Head, Tensor] = {}
     for found in find_attention(circuit):
         weights = found.maps(values[found.softmax.outputs[0].id])[..., :n, :n]
         maps.update(zip(found.heads, weights.float().cpu(), strict=True))
     return TextReading(torch.stack(made).float().cpu(), maps)
+
+
+def _word_scores(module: CircuitModule, trace: Trace, stream: Tensor) -> Tensor:
+    """Returns what the last norm, and the map to the words behind it, make of a stream (n, m)."""
+    norm, to_words = module.circuit.cells[-2:]
+    normed = module.get_submodule(norm.path)(stream)
+    if len(to_words.inputs) == 1:
+        made: Tensor = module.get_submodule(to_words.path)(normed)
+        return made
+    return F.linear(normed, trace.values[to_words.inputs[1].id])  # the table that was read at first
 
 
 def choice_probabilities(scores: Tensor, temperature: float, k: int) -> Tensor:
