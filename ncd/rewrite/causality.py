@@ -79,7 +79,7 @@ class Causality:
             for slot in (*step.takes, *step.gives)
             for name in self.positions.names(slot)
         }
-        for slot in steps.weights.values():
+        for slot in steps.weights:
             self.dependences[slot] = Dependence(
                 lags=dict.fromkeys(self.positions.names(slot), NEVER)
             )
@@ -266,9 +266,7 @@ class Causality:
         lag = max((one.lags.get(name, NEVER) for one in ins), default=NEVER)
         if lag > 0:
             raise self.refusal(step, step.takes[n], f"it runs ahead of the sequence by {lag:g}")
-        learned = {*self.steps.weights.values()}
         for i, slot in enumerate(step.gives):
             own = dict.fromkeys(self.positions.names(slot), lag)
-            state = i < n and step.takes[i] not in learned
-            moves = moving and (bool(own) or state)
+            moves = moving and (bool(own) or i < n)
             self.dependences[slot] = Dependence(moves, context, own, moves and not own)

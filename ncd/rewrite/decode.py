@@ -22,9 +22,11 @@ from ncd.language.terms import Term
 from ncd.rewrite.cache_choice import CacheChoice, Candidates, Demand, choices, choose
 from ncd.rewrite.cached_run import CachedRunner, load_weights
 from ncd.rewrite.causality import Causality
+from ncd.rewrite.kept_arrays import KeptStack, arrays_to_cache, stack_layers
 from ncd.rewrite.pass_flops import PassFlops
-from ncd.rewrite.pass_writer import KeptArray, PrefillWriter, StepWriter, arrays_to_cache
 from ncd.rewrite.position_steps import StepList, write_steps
+from ncd.rewrite.prefill_writer import PrefillWriter
+from ncd.rewrite.step_writer import StepWriter
 
 Keep = Literal["fast", "small"] | Sequence[str]
 USUAL_FORMAT = "bfloat16"
@@ -35,15 +37,16 @@ INTENSITY = 295.0  # operations for each byte of memory of an H100: 989 TFLOP/s 
 
 @dataclass(frozen=True)
 class Cache:
-    """An array that is kept from one position to the next.
+    """An array that is kept from one position to the next, by one layer or by several equal ones.
 
     Args:
-        name: The path of the layer that makes it, such as ``layers.0.k_proj``.
+        name: The path of the layer that makes it, such as ``layers.k_proj``.
         array: Its axes; that of the positions has room for the whole sequence.
         kind: ``"positions"`` for an array of all positions so far, ``"window"`` for the last few,
             ``"state"`` for what is carried on, ``"once"`` for what other inputs alone decide.
         numbers: Its numbers: of one position, or in all where it has no positions.
         window: How many positions a window has; 0 for other kinds.
+        layers: How many equal layers keep it; with more than one the first axis is that of layers.
 
     Source: Pope et al. 2022, "Efficiently Scaling Transformer Inference", section 3.3.
 
@@ -57,6 +60,7 @@ class Cache:
     kind: Literal["positions", "window", "state", "once"]
     numbers: int
     window: int = 0
+    layers: int = 1
 
     @property
     def grows(self) -> bool:
@@ -196,7 +200,7 @@ class CachedPass:
     def step(self) -> Term:
         """The term of one new position."""
         plan = self.plan
-        return StepWriter(plan.causality, plan.demand, plan.arrays_to_cache).term()
+        return StepWriter(plan.causality, plan.demand, plan.stacks).term()
 
     @lazy_property
     def placements(self) -> tuple[CachePlacement, ...]:
@@ -213,9 +217,8 @@ class CachedPass:
 
     def _placement(self, choice: CacheChoice, is_chosen: bool) -> CachePlacement:
         plan = self.plan
-        kept = arrays_to_cache(plan.causality, plan.demand, choice)
         return CachePlacement(
-            _caches(kept, plan.array_names),
+            _caches(_kept_stacks(plan.causality, plan.demand, choice), plan.array_names),
             is_chosen,
             plan.flops.weights,
             cost(self.term).parameters,
@@ -248,7 +251,7 @@ class CachedPass:
             SizeError: For no position, or more than there is room for.
         """
         self.check_count(count)
-        return PrefillWriter(self.plan.causality, self.plan.arrays_to_cache, count).term()
+        return PrefillWriter(self.plan.causality, self.plan.stacks, count).term()
 
     def check_count(self, count: int) -> None:
         """Raises SizeError for a number of first positions that does not fit."""
@@ -314,7 +317,7 @@ class CachePlan:
     demand: Demand
     candidates: Candidates
     choice: CacheChoice
-    arrays_to_cache: Sequence[KeptArray]
+    stacks: Sequence[KeptStack]
     array_names: Mapping[ArrayHandle, str]
 
     @lazy_property
@@ -363,8 +366,9 @@ def decode(
     candidates = Candidates(demand)
     names = {slot: _layer_path(steps, slot) for slot in candidates.found}
     choice = _choice(candidates, keep, causality.length, names)
-    kept = arrays_to_cache(causality, demand, choice)
-    names |= {one.slot: _layer_path(steps, one.slot) for one in kept if one.slot not in names}
+    kept = _kept_stacks(causality, demand, choice)
+    every = (one.slot for stack in kept for one in stack.members)
+    names |= {slot: _layer_path(steps, slot) for slot in every if slot not in names}
     plan = CachePlan(steps, causality, demand, candidates, choice, kept, names)
     caches, usual = _caches(kept, names), max(1, causality.length // 2)
     found = CachedPass(term, axis, caches, usual if prompt is None else prompt, plan)
@@ -397,16 +401,34 @@ def _choice(
     return choice
 
 
-def _caches(kept: Sequence[KeptArray], names: Mapping[ArrayHandle, str]) -> tuple[Cache, ...]:
+def _kept_stacks(
+    causality: Causality, demand: Demand, choice: CacheChoice
+) -> tuple[KeptStack, ...]:
+    return stack_layers(causality.steps, arrays_to_cache(causality, demand, choice))
+
+
+def _caches(kept: Sequence[KeptStack], names: Mapping[ArrayHandle, str]) -> tuple[Cache, ...]:
     """Returns the arrays that are kept; several of one layer are numbered."""
     used: dict[str, int] = {}
     found = []
-    for one in kept:
-        name = names[one.slot]
+    for stack in kept:
+        one, layers = stack.first_member, len(stack.members)
+        name = _common_path([names[each.slot] for each in stack.members])
         used[name] = used.get(name, 0) + 1
         title = name if used[name] == 1 else f"{name} {used[name]}"
-        found.append(Cache(title, one.array, one.kind, one.numbers, one.count))
+        numbers = one.numbers * layers
+        found.append(Cache(title, stack.array, one.kind, numbers, one.count, layers))
     return tuple(found)
+
+
+def _common_path(paths: Sequence[str]) -> str:
+    """Returns the path of equal layers without their numbers.
+
+    >>> _common_path(["layers.0.k_proj", "layers.1.k_proj"])
+    'layers.k_proj'
+    """
+    words = zip(*(path.split(".") for path in paths), strict=False)
+    return ".".join(own[0] for own in words if len({*own}) == 1) or paths[0]
 
 
 def _layer_path(steps: StepList, slot: ArrayHandle) -> str:

@@ -49,7 +49,7 @@ class KnownNumbers:
         self.hides_unknown = False  # whether inputs decide where a number such as -1e9 stands
         self.known: dict[ArrayHandle, KnownValue] = {}
         self._read_all()  # finds where comparisons turn
-        tables = [slot for slot in steps.weights.values() if len(positions.names(slot)) == 2]
+        tables = [slot for slot in steps.weights if len(positions.names(slot)) == 2]
         self.distances = (
             tuple(range(1 - self.most, self.most))
             if tables
@@ -86,8 +86,8 @@ class KnownNumbers:
 
     def _read_all(self) -> None:
         self.known = {}
-        for path, slot in self.steps.weights.items():
-            op = self.steps.parameters.ops[path]
+        for slot, weight in self.steps.weights.items():
+            op = weight.op
             if isinstance(op, Given) and len(self.positions.names(slot)) == len(slot.axes) == 2:
                 self.known[slot] = self._by_distance(op, slot)
         for step in self.steps.steps:

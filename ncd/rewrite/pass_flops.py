@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
+from ncd.circuit.circuit import Cell
 from ncd.circuit.elaborate import elaborate
 from ncd.language.axes import Type
 from ncd.language.cached_property import lazy_property
-from ncd.language.loops import Scan
-from ncd.language.op import Op
+from ncd.language.op import Op, Site
 from ncd.language.terms import Id
 from ncd.rewrite.cache_choice import CacheChoice, Candidates
 from ncd.rewrite.position_steps import PositionStep
@@ -63,23 +64,33 @@ class PassFlops:
     def weights(self) -> int:
         """The learned numbers that one position reads, each layer once."""
         found: dict[str, int] = {}
-        steps = self.causality.steps
-        paths = {slot: path for path, slot in steps.weights.items()}
+        weights = self.causality.steps.weights
         for step in self._moving():
             for slot in step.takes:
-                if slot in paths:
-                    found[paths[slot]] = slot.axes.numel
-            if isinstance(step.term, Op):
-                for name, value in step.term.initial_values(step.site).items():
+                if slot in weights:
+                    found[weights[slot].path] = slot.axes.numel
+            for path, op, site in _learned_ops(step):
+                for name, value in op.initial_values(site).items():
                     if value.is_learned:
-                        found[f"{step.path}.{name}"] = value.array.numel
+                        found[f"{path}.{name}"] = value.array.numel
         return sum(found.values())
+
+
+def _learned_ops(step: PositionStep) -> Iterator[tuple[str, Op, Site]]:
+    if isinstance(step.term, Op):
+        yield step.path, step.term, step.site
+    else:
+        for cell in _scan_cells(step):
+            yield f"{step.path}.{cell.path}", cell.op, cell.site
 
 
 def step_flops(step: PositionStep) -> int:
     """Returns the operations of a step for all positions."""
     if isinstance(step.term, Op):
         return step.term.flops(step.site)
-    assert isinstance(step.term, Scan)
+    return sum(cell.flops for cell in _scan_cells(step))
+
+
+def _scan_cells(step: PositionStep) -> tuple[Cell, ...]:
     arrays = Type(slot.axes for slot in step.takes)
-    return sum(cell.flops for cell in elaborate(Id(arrays) >> step.term).cells)
+    return elaborate(Id(arrays) >> step.term).cells

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from ncd.circuit.circuit import Circuit, Loop, Value
+from ncd.circuit.circuit import Cell, Circuit, Loop, Value
 from ncd.circuit.elaborate import elaborate, require_sizes
 from ncd.errors import MismatchError, UnknownNameError
 from ncd.language.axes import Array, Signature, Type
@@ -16,14 +16,9 @@ from ncd.language.step_wires import AppliedTerm, drop_dead_steps
 from ncd.language.terms import Term
 from ncd.language.wire import Wiring
 from ncd.ops import Conv, ConvTranspose, Dropout, Function, Given, MaxPool, Pad, Param, Window
-from ncd.rewrite.gradient import (
-    Env,
-    ForwardTape,
-    Parameters,
-    TermRecorder,
-    lookup_local,
-    write_scan,
-)
+from ncd.rewrite.gradient import Env, ForwardTape, Parameters, TermRecorder, lookup_local
+from ncd.rewrite.rules.term_paths import TermPaths
+from ncd.rewrite.step_blocks import Home
 from ncd.words import nearest_name
 
 # --- The steps of a term, with the ops that they come from
@@ -39,11 +34,15 @@ class PositionStep(AppliedTerm):
         unit: The id of the op, or of the loop.
         path: The path of the op's layer.
         source_op: The op as it stands in the circuit.
+        home: The blocks around it.
+        scope: The path of the submodule that it stands in.
     """
 
     unit: str = ""
     path: str = ""
     source_op: Op | None = None
+    home: Home = ()
+    scope: str = ""
 
     @lazy_property
     def site(self) -> Site:
@@ -57,16 +56,56 @@ class PositionStep(AppliedTerm):
         return getattr(self.source_op or self.term, "display_name", type(self.term).__name__)
 
 
-class StepTape(ForwardTape):
+@dataclass(frozen=True)
+class WeightArray:
+    """A parameter or a constant, as an array of its own.
+
+    Args:
+        path: Its path, such as ``layers.0.conv.weight``.
+        op: The op that gives it.
+        home: The blocks around it.
+        local_path: Its path within the innermost of them.
+    """
+
+    path: str
+    op: Op
+    home: Home
+    local_path: str
+
+
+class PlacedTape(ForwardTape):
+    """The steps of a term while they are written, with the blocks that they stand in."""
+
+    def __init__(self) -> None:
+        super().__init__(Parameters())
+        self.home: Home = ()
+        self.scope = ""
+        self.weights: dict[ArrayHandle, WeightArray] = {}
+        self._by_home: dict[Home, dict[str, ArrayHandle]] = {}
+
+    def enter(self, home: Home, scope: str, path: str, op: Op | None) -> None:
+        """Goes on inside of other blocks, with an op of theirs."""
+        self.home, self.scope, self.path, self.written = home, scope, path, op
+        self.learned = self._by_home.setdefault(home, {})
+
+    def parameter_array(self, path: str, array: Array) -> ArrayHandle:
+        slot = super().parameter_array(path, array)
+        inside = path.removeprefix(f"{self.scope}.") if self.scope else path
+        self.weights[slot] = WeightArray(path, self.parameters.ops[path], self.home, inside)
+        return slot
+
+
+class StepTape(PlacedTape):
     """Writes a term in steps; an op that slides a window is written out, with zeros beside it.
 
     Dropout does nothing, as in evaluation.
     """
 
     def __init__(self) -> None:
-        super().__init__(Parameters())
+        super().__init__()
         self.found: list[PositionStep] = []
         self.wires: dict[ArrayHandle, str] = {}  # the id of the array in the circuit
+        self.bodies: dict[str, int] = {}  # the body of each repetition that is written
 
     def call(self, term: Term, *slots: ArrayHandle) -> tuple[ArrayHandle, ...]:
         if isinstance(term, Dropout):
@@ -100,25 +139,32 @@ class StepTape(ForwardTape):
         """Writes the ops of a circuit on the arrays of ``env``, which it extends."""
         for unit in circuit.units:
             if isinstance(unit, Loop) and unit.kind == "repeat":
-                for body in unit.bodies:
+                for n, body in enumerate(unit.bodies):
+                    self.bodies[unit.id] = n
                     self.write_circuit(body, env)
                 continue
+            self._enter_unit(unit)
             slots = [lookup_local(self, env, value) for value in unit.inputs]
             if isinstance(unit, Loop):
-                self.path, self.written = ".".join((*unit.scope, unit.name)), None
-                path = self.path
-                made = write_scan(self, unit, slots)
-                self.path, self.written = path, None
+                made = TermRecorder.call(self, unit.term, *slots)
             else:
-                self.path, self.written = unit.path, unit.op
                 made = self.call(unit.op, *slots)
             env.update(zip([value.id for value in unit.outputs], made, strict=True))
             self.note_wires(unit.inputs, slots)
             self.note_wires(unit.outputs, made)
+            own = unit.id, self.path, self.written, self.home, self.scope
             self.found += [
-                PositionStep(step.term, step.takes, step.gives, unit.id, self.path, self.written)
+                PositionStep(step.term, step.takes, step.gives, *own)
                 for step in self.steps[len(self.found) :]
             ]
+
+    def _enter_unit(self, unit: Cell | Loop) -> None:
+        home = tuple((id, self.bodies.get(id, 0)) for id in unit.fences)
+        if isinstance(unit, Loop):
+            scope = ".".join(unit.scope)
+            self.enter(home, scope, ".".join((*unit.scope, unit.name)), None)
+        else:
+            self.enter(home, ".".join(unit.module_path), unit.path, unit.op)
 
     def note_wires(self, values: Iterable[Value], slots: Slots) -> None:
         """Notes which arrays of the circuit these are."""
@@ -134,17 +180,17 @@ class StepList:
         steps: The steps, each after those that it needs.
         inputs: The arrays that the term takes.
         outputs: The arrays that it gives.
-        weights: The parameters as torch stores them, by their paths.
-        parameters: The ops that give them.
+        weights: The parameters as torch stores them.
         wires: The ids of arrays in the circuit.
+        blocks: The block or loop of each id.
     """
 
     steps: tuple[PositionStep, ...]
     inputs: tuple[ArrayHandle, ...]
     outputs: tuple[ArrayHandle, ...]
-    weights: dict[str, ArrayHandle]
-    parameters: Parameters
-    wires: dict[ArrayHandle, str]
+    weights: Mapping[ArrayHandle, WeightArray]
+    wires: Mapping[ArrayHandle, str]
+    blocks: Mapping[str, Term]
 
     @lazy_property
     def maker(self) -> dict[ArrayHandle, PositionStep]:
@@ -159,19 +205,21 @@ def write_steps(term: Term) -> StepList:
     >>> [step.title for step in write_steps(Linear("m:3 -> k:2", "Q") >> Softmax("k")).steps]
     ['Linear Q', 'Softmax']
     """
-    circuit = elaborate(term)
+    circuit = TermPaths(elaborate(term)).with_own_names.circuit
     require_sizes(circuit)
     tape = StepTape()
     env: Env = {value.id: ArrayHandle(value.array) for value in circuit.inputs}
     inputs = tuple(env.values())
     tape.write_circuit(circuit, env)
+    tape.enter((), "", "", None)
     outputs = tuple(lookup_local(tape, env, value) for value in circuit.outputs)
     tape.note_wires(circuit.outputs, outputs)
     renames = tuple(
         PositionStep(step.term, step.takes, step.gives) for step in tape.steps[len(tape.found) :]
     )
     steps = tuple(drop_dead_steps((*tape.found, *renames), outputs))
-    return StepList(steps, inputs, outputs, tape.learned, tape.parameters, tape.wires)
+    blocks = {fence.id: fence.term for fence in circuit.fences if fence.term is not None}
+    return StepList(steps, inputs, outputs, tape.weights, tape.wires, blocks)
 
 
 # --- Which axes are positions of one sequence

@@ -7,7 +7,17 @@ import torch
 from torch import Tensor
 
 import ncd
-from ncd import LookAheadError, MismatchError, SizeError, Term, UnknownNameError, catalogue, decode
+from ncd import (
+    Block,
+    LookAheadError,
+    MismatchError,
+    Repeat,
+    SizeError,
+    Term,
+    UnknownNameError,
+    catalogue,
+    decode,
+)
 from tests.rewrite.causal_terms import CAUSAL, LENGTH, NOT_CAUSAL
 
 ALONG_T = """
@@ -77,6 +87,43 @@ def test_a_term_that_is_not_causal_is_refused(name: str) -> None:
 def test_a_system_that_is_not_causal_is_refused(name: str) -> None:
     with pytest.raises(LookAheadError, match="sees place"):
         decode(catalogue[name].build(), "t")
+
+
+def blocks_of(term: Term) -> list[Term]:
+    """The blocks and repetitions of a term, of a repetition those of its first layer."""
+    own = [term] if isinstance(term, Block | Repeat) else []
+    inner = term.children[:1] if isinstance(term, Repeat) else term.children
+    return [*own, *(block for part in inner for block in blocks_of(part))]
+
+
+@pytest.mark.parametrize(
+    ("name", "preset"), [("llama", "llama-3-8b"), ("gpt-2", "gpt-2-xl"), ("mixtral", "")]
+)
+def test_both_terms_have_the_blocks_and_the_equal_layers_of_the_system(
+    name: str, preset: str
+) -> None:
+    entry = catalogue[name]
+    sizes = {**entry.preset(preset).knobs, "t": 16} if preset else {}
+    term = entry.build(**sizes)
+    found = decode(term)
+    titles = [getattr(block, "title", "") for block in blocks_of(term)]
+    for one in (found.step, found.prefill):
+        own = blocks_of(one)
+        (layers,) = (block for block in own if isinstance(block, Repeat))
+        assert len({*layers.bodies}) == 1 and len(layers.bodies) == sizes.get("n", 2)
+        assert [getattr(block, "title", "") for block in own] == titles
+        paths = {cell.path for cell in ncd.elaborate(term).cells if cell.initial_values}
+        assert {cell.path for cell in ncd.elaborate(one).cells if cell.initial_values} == paths
+    assert all(cache.layers == sizes.get("n", 2) for cache in found.caches)
+    assert all(cache.array[0].size == cache.layers for cache in found.caches)
+
+
+def test_layers_that_keep_different_arrays_are_written_one_by_one() -> None:
+    """The first layer works its keys out again from the words, the others keep their inputs."""
+    found = decode(catalogue["llama"].build(n=3), keep="small")
+    (layers,) = (block for block in blocks_of(found.step) if isinstance(block, Repeat))
+    assert len(layers.bodies) == 3 and len({*layers.bodies}) > 1
+    check(catalogue["llama"].build(n=3), "t", "small", 2)
 
 
 def test_what_is_kept_of_published_models() -> None:

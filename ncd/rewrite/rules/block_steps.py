@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 from itertools import count
+from typing import Any
 
 from ncd.circuit.circuit import Circuit
 from ncd.errors import MismatchError
@@ -106,8 +107,22 @@ class BlockSteps:
         """
         if self.source is not None:
             return self.source
-        items = [step.write_applied() for step in _in_order(self.steps)]
-        return _without_first_wires(wire_together(items, self.inputs, self.outputs, self.arrays))
+        return write_steps_in_order(self.steps, self.inputs, self.outputs, self.arrays)
+
+
+def write_steps_in_order(
+    steps: Sequence[BlockStep],
+    inputs: tuple[Any, ...],
+    outputs: tuple[Any, ...],
+    arrays: Mapping[Any, Array],
+) -> Term:
+    """Returns steps as a term, each after those that make what it takes.
+
+    Raises:
+        MismatchError: For a step that needs what comes after it, or steps that do not fit.
+    """
+    items = [step.write_applied() for step in _in_order(steps)]
+    return _without_first_wires(wire_together(items, inputs, outputs, arrays))
 
 
 def _without_first_wires(term: Then) -> Term:

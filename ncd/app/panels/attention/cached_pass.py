@@ -185,7 +185,9 @@ def cached_layer_names(caches: Sequence[Cache]) -> str:
     >>> cached_layer_names(decode(catalogue["llama"].build()).caches)
     '2 × k_proj, 2 × v_proj'
     """
-    names = Counter(cache.name.partition(" ")[0].rpartition(".")[2] for cache in caches)
+    names = Counter[str]()
+    for cache in caches:
+        names[cache.name.partition(" ")[0].rpartition(".")[2]] += cache.layers
     words = [name if count == 1 else f"{count} × {name}" for name, count in names.items()]
     return ", ".join(words) or "nothing"
 
