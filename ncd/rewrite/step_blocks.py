@@ -149,7 +149,7 @@ class _BlockWriter:
 
 
 class _EqualLayers(NamedTuple):
-    """What equal bodies take and give: the first, and the arrays that the last one gives."""
+    """The arrays that equal bodies take and give, and those that the last of them gives."""
 
     takes: Slots
     gives: Slots

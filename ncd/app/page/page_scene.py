@@ -7,13 +7,17 @@ from dataclasses import replace
 from ncd.app.figure import diagram
 from ncd.app.parts import heatmap
 from ncd.app.parts import input_feed as inputs
+from ncd.app.scene.carried_weights import weights_after
+from ncd.app.scene.own_entry import CUSTOM_PAGE
 from ncd.app.scene.refusal import Refusal
 from ncd.app.scene.scene import Scene, build_term
+from ncd.app.scene.session_edits import session_edits, session_text
 from ncd.app.scene.session_weights import join_linked_training, weights_for
 from ncd.app.state import knobs, selection
 from ncd.app.state.knobs import formats
 from ncd.systems.catalogue_entry import Entry
 from ncd.systems.inputs.run_inputs import InputSpec
+from ncd.systems.training.trained_weights import TrainedWeights
 
 
 def page_scene(entry: Entry, dark: bool) -> Scene | Refusal:
@@ -47,5 +51,14 @@ def page_scene(entry: Entry, dark: bool) -> Scene | Refusal:
     return replace(
         found,
         selected_id=selection.selected_id(found.circuit),
-        loaded_weights=weights_for(entry, settings, found.seed, feed),
+        loaded_weights=_loaded_weights(found),
     )
+
+
+def _loaded_weights(scene: Scene) -> TrainedWeights | None:
+    """Returns the trained weights of a scene; those of a text are carried over its edits."""
+    if scene.entry.name != CUSTOM_PAGE:
+        return weights_for(scene.entry, scene.settings, scene.seed, scene.inputs_spec)
+    if not scene.can_run:
+        return None
+    return weights_after(session_text(), session_edits(), scene.term, scene.seed)

@@ -49,12 +49,12 @@ def undone_edits() -> tuple[Rewrite, ...]:
 
 def session_system() -> EditedSystem:
     """Returns the system of the session's text after its edits; raises NCDError if it has none."""
-    return system_after(_text(), session_edits())
+    return system_after(session_text(), session_edits())
 
 
 def edit_labels() -> tuple[str, ...]:
     """Returns the words of all edits of the session, also of those that were taken back."""
-    return system_after(_text(), (*session_edits(), *undone_edits())).labels
+    return system_after(session_text(), (*session_edits(), *undone_edits())).labels
 
 
 def clear_edits() -> None:
@@ -67,7 +67,7 @@ def clear_edits() -> None:
 def make_edit(edit: Rewrite) -> str:
     """Makes an edit after those of the session; returns why it is impossible, or nothing."""
     before = session_edits()
-    after = system_after(_text(), (*before, edit))
+    after = system_after(session_text(), (*before, edit))
     if after.refusal:
         return after.refusal
     st.session_state[UNDONE_KEY] = ()
@@ -84,14 +84,15 @@ def go_to(count: int) -> None:
     _turn_to(before, every[:count])
 
 
-def _text() -> str:
+def session_text() -> str:
+    """Returns the text of the session, as it was before the edits."""
     return str(st.session_state.get(TEXT_KEY, ""))
 
 
 def _turn_to(before: Sequence[Rewrite], after: Sequence[Rewrite]) -> None:
     """Puts other edits into the session; the parts that stay keep what is known of them."""
     st.session_state[EDITS_KEY] = write_edits(after)
-    text = _text()
+    text = session_text()
     old, new = system_after(text, before), system_after(text, after)
     ids = moved_ids(text, old.edits, new.edits)
     st.session_state[MOTION_KEY] = {"from": shape(old.system.entry), "ids": ids}
@@ -122,7 +123,7 @@ def difference_html(now: EditedSystem, scene: Scene) -> str:
     """
     if not now.edits or not scene.has_all_sizes:
         return ""
-    before = system_after(_text(), now.edits[:-1]).system.entry
+    before = system_after(session_text(), now.edits[:-1]).system.entry
     usual = {knob.name: knob.default for knob in now.system.entry.knobs}
     same = {knob.name for knob in before.knobs if usual.get(knob.name) == knob.default}
     sizes = {name: n for name, n in scene.settings.items() if name in same}
@@ -131,6 +132,8 @@ def difference_html(now: EditedSystem, scene: Scene) -> str:
     if term is None or refused:
         return words
     said = difference_words(cost_of(elaborate(term)), scene.cost)
+    if scene.loaded_weights is not None:
+        said = f"{said}; weights {scene.loaded_weights.summary}"
     if now.edits[-1].is_law and (sides := law_words(scene, term, now.edits[-1])):
         said = f"{sides}; {said}"
     if term.cod != scene.term.cod:

@@ -48,10 +48,11 @@ def write_weights(module: nn.Module, note: Mapping[str, str]) -> bytes:
 
     Equal numbers and notes give equal bytes.
     """
-    return _as_file(module.state_dict(), note)
+    return weights_file(module.state_dict(), note)
 
 
-def _as_file(numbers: Mapping[str, Tensor], note: Mapping[str, str]) -> bytes:
+def weights_file(numbers: Mapping[str, Tensor], note: Mapping[str, str]) -> bytes:
+    """Returns numbers by their names as a ``.safetensors`` file with a ``note``."""
     tensors = {name: x.detach().cpu().contiguous() for name, x in numbers.items()}
     head, data = _parts(save(tensors))
     text = json.dumps({NOTE: dict(note), **head}, separators=(",", ":")).encode()
@@ -206,7 +207,7 @@ def filters(k: int, c: int, f: int, g: int, n: int, filter: int) -> bytes | None
         weight = filter_weights(filter, g * f, c, k, n)
         origin = f"written by hand ({list_words(written_names(filter, g * f))})"
     numbers = {"conv.weight": weight, "conv.bias": torch.zeros(g * f)}
-    return _as_file(numbers, {"system": "convolution", ORIGIN: origin})
+    return weights_file(numbers, {"system": "convolution", ORIGIN: origin})
 
 
 @lru_cache(64)
@@ -220,7 +221,7 @@ def stamps(k: int, s: int, c: int, f: int, n: int, filter: int) -> bytes | None:
         return None
     origin = f"written by hand ({list_words(written_names(filter, f, STAMPS))})"
     numbers = {"up.weight": stamp_weights(filter, f, c, k, s, n), "up.bias": torch.zeros(f)}
-    return _as_file(numbers, {"system": "transposed-convolution", ORIGIN: origin})
+    return weights_file(numbers, {"system": "transposed-convolution", ORIGIN: origin})
 
 
 # The systems that have them, what writes them, and the knobs that they depend on.
