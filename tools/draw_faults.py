@@ -107,8 +107,10 @@ def _tokens(node: ast.AST, text: bytes, starts: list[int]) -> Iterator[Span]:
             yield from between(left, operator, right)
         case ast.BinOp(left=left, op=operator, right=right):
             yield from between(left, operator, right)
-        case ast.UnaryOp(op=ast.Not(), operand=operand):
-            yield at(node.lineno, node.col_offset), begin(operand), ""
+        case ast.UnaryOp(op=ast.Not()):
+            first = at(node.lineno, node.col_offset)
+            rest = text[first + len("not") :]  # an operand may begin with a bracket
+            yield first, len(text) - len(rest.lstrip()), ""
         case ast.Call(func=ast.Name(id=name)) if name in FUNCTIONS:
             yield begin(node.func), end(node.func), FUNCTIONS[name]
         case ast.Constant(value=int(value)) if type(value) is int and value in NUMBERS:

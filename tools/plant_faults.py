@@ -97,11 +97,12 @@ def planted(fault: Fault, root: Path) -> Iterator[None]:
 def tried(fault: Fault, copy: Path, tests: Sequence[str], marks: str = NO_BROWSER) -> Outcome:
     """Runs the tests with a fault planted, up to the first that fails.
 
-    A run without an end is the fault's if the tests end without it: a busy machine kills nothing.
-    Raises RuntimeError if they do not, or if they cannot run.
+    A failure is the fault's if the test passes without it, and so is a run without an end: a busy
+    machine kills nothing. Raises RuntimeError if the tests fail anyway, or if they cannot run.
     """
     options = ("-q", "-x", "-n0", "-m", marks, "-p", "no:cacheprovider", "--tb=no")
-    command = [sys.executable, "-m", "pytest", *options, *tests]
+    pytest = [sys.executable, "-m", "pytest", *options]
+    command = [*pytest, *tests]
     began = time.monotonic()
     with planted(fault, copy):
         run = _ended(command, copy)
@@ -114,6 +115,10 @@ def tried(fault: Fault, copy: Path, tests: Sequence[str], marks: str = NO_BROWSE
     if run.returncode not in (0, 1, 2):
         raise RuntimeError(f"the tests of {fault.file} did not run:\n{run.stdout}{run.stderr}")
     by = failed[1] if failed else "" if run.returncode == 0 else "the collection of the tests"
+    if failed:
+        sound = _ended([*pytest, by.partition("[")[0]], copy)  # names of cases may hold spaces
+        if sound is None or sound.returncode:
+            raise RuntimeError(f"{by} does not pass without the fault in {fault.file} either")
     return Outcome(fault, run.returncode != 0, by, seconds)
 
 

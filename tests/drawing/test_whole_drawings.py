@@ -8,12 +8,13 @@ from hypothesis import HealthCheck, given, settings
 from PIL import Image
 
 import ncd
-from ncd.cli.check import UNCOMPARED_PARTS, Case, picture
+from ncd.cli.check import UNCOMPARED_PARTS
 from ncd.drawing.backends.drawing import Drawing
 from ncd.drawing.elements import style
 from ncd.drawing.elements.primitives import DrawnWire
 from ncd.drawing.lint.lint import lint
 from ncd.installation import package_path
+from tests.drawing.stored_pictures import OTHERS, difference
 from tests.support.sampling import count, sample
 from tests.support.strategies import terms
 
@@ -138,10 +139,10 @@ def test_images_are_drawn_from_the_last_axis_up():
 # --- files ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=lambda e: e.name)
-def test_the_stored_diagrams_are_today_s(entry):
+@pytest.mark.parametrize("name", OTHERS)
+def test_the_stored_diagrams_are_today_s(name):
     """``assets/diagrams`` holds what ``python -m ncd render`` writes at the defaults."""
-    assert picture(Case(entry.build(), look=entry.look({}), entry=entry)) is None
+    assert difference(name) is None
 
 
 def test_the_dark_diagram_of_the_readme_is_today_s():

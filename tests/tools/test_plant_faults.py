@@ -56,6 +56,14 @@ def test_a_fault_is_noticed_or_not_and_undone(small: Path) -> None:
     assert (small / "ncd" / "sums.py").read_text() == sound
 
 
+def test_a_test_that_fails_anyway_notices_nothing(small: Path) -> None:
+    with (small / "tests" / "test_sums.py").open("a") as file:
+        file.write("\n\ndef test_thrice():\n    assert twice(2) == 6\n")
+    message = r"test_sums.py::test_thrice does not pass without the fault in sums.py either$"
+    with pytest.raises(RuntimeError, match=message):
+        tried(Fault("sums.py", "2 * n", "n ** 2"), small, ("tests",))
+
+
 @pytest.mark.parametrize("busy", [False, True])
 def test_a_run_without_an_end_is_the_fault_s_only_if_sound_code_comes_to_one(
     small: Path, monkeypatch: pytest.MonkeyPatch, busy: bool
@@ -98,6 +106,7 @@ def test_drawn_faults_are_the_same_for_a_seed_and_fit_their_files() -> None:
         ("a not in b", ["a in b"]),
         ("a is None", ["a is not None"]),
         ("not a", ["a"]),
+        ("not (a and b)", ["(a and b)", "not (a or b)"]),
         ("a and b", ["a or b"]),
         ("'é' + (a) * b", ["'é' - (a) * b", "'é' + (a) + b"]),
         ("any(a)", ["all(a)"]),
