@@ -170,6 +170,30 @@ def _applicable(target: Target) -> Iterator[Rewrite]:
             yield Rewrite(name, at, tuple(options.items()))
 
 
+USUAL_EDITS: tuple[tuple[str, tuple[tuple[str, Any], ...]], ...] = (  # asked of any op or block
+    ("remove", ()),
+    ("residual", ()),
+    ("repeat", (("times", 2),)),
+)
+
+
+def refusals(term: Term, at: str) -> dict[Rewrite, str]:
+    """Returns the usual edits that do not apply at an op or a block, each with its reason.
+
+    >>> from ncd.ops import Linear
+    >>> [(one.name, why) for one, why in refusals(Linear("m:3 -> k:2"), "n0").items()][1]
+    ('residual', 'it takes (m) and gives (k)')
+    """
+    target = _target(term, at, "rewrites")
+    found = {}
+    for name, options in USUAL_EDITS if target.is_part else ():
+        try:
+            RULES[name].check(target, dict(options))
+        except NCDError as error:
+            found[Rewrite(name, at, options)] = plain_message(error.fact)
+    return found
+
+
 def apply(term: Term, rewrite: Rewrite) -> Term:
     """Returns the term after a rewrite, with all its sizes.
 

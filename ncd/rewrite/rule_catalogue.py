@@ -23,6 +23,7 @@ from ncd.rewrite.laws.linear_laws import (
     AbsorbNormWeights,
     AbsorbScale,
     AbsorbScaleInNorm,
+    AddLinears,
     ComposeLinear,
     FoldBatchNorm,
     FuseLinears,
@@ -55,6 +56,7 @@ EDITS: tuple[Rule, ...] = (
 LAWS: tuple[Rule, ...] = (
     WriteOut(),
     ComposeLinear(),
+    AddLinears(),
     FuseLinears(),
     AbsorbScale(),
     AbsorbScaleInNorm(),

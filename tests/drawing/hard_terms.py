@@ -18,6 +18,7 @@ from ncd import (
     Id,
     LayerNorm,
     Linear,
+    Named,
     Repeat,
     Scale,
     Softmax,
@@ -237,6 +238,11 @@ def saved_by_the_first() -> Term:
     return SIZES(Id("a b") >> down >> Id("a b") @ Softmax("b") >> Id("a b") @ up)
 
 
+def named_behind_an_op() -> Term:
+    """The name of an array that an op gives, whose wires only pass over that op."""
+    return SIZES(Id("a b") >> Softmax("b") >> Elementwise("relu") >> Named("a b", "x"))
+
+
 TERMS: dict[str, Callable[[], Term]] = {
     term.__name__: term
     for term in (
@@ -273,5 +279,6 @@ TERMS: dict[str, Callable[[], Term]] = {
         cross_attention,
         two_cross_attentions,
         saved_by_the_first,
+        named_behind_an_op,
     )
 }

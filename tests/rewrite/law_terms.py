@@ -73,6 +73,12 @@ def fused(r: Draw) -> Term:
     return copies >> maps[0] @ maps[1] @ maps[2]
 
 
+def added_maps(r: Draw) -> Term:
+    own = axes(r, r.randint(1, 2))
+    maps = [Linear(f"{text(own)} -> x:4 y:2", name, r.random() < 0.5) for name in "AB"]
+    return Copy(text(own)) >> maps[0] @ maps[1] >> Add() >> Elementwise("tanh")
+
+
 def scaled(r: Draw) -> Term:
     own = axes(r, r.randint(1, 2))
     scale = Scale(r.choice(("m:5", "n:3")), r.choice(("-1/2", "2", "-1", "1/3")))
@@ -205,6 +211,7 @@ def fenced(r: Draw) -> Term:
 LAW_TERMS: Mapping[str, Callable[[Draw], Term]] = {
     "write": single_op,
     "compose-linear": composed,
+    "add-linears": added_maps,
     "fuse-linears": fused,
     "absorb-scale": scaled,
     "absorb-scale-in-norm": normed_scale,

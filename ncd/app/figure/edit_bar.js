@@ -56,7 +56,7 @@ function choices(host) {
   const { data, box } = host;
   const every = [...box.querySelectorAll(".groups button")];
   return data.groups.flatMap(({ title, items }, n) =>
-    items.map((item) => ({
+    items.filter((item) => !item.refusal).map((item) => ({
       name: "",
       title: items.length === 1 && item.words === title ? title : `${title}: ${item.words}`,
       section: box.querySelector(".subject b")?.textContent ?? "",
@@ -68,7 +68,7 @@ function choices(host) {
 
 // What needs no further word is done by its button; all else stands in a menu.
 function groupButton(host, { title, items }) {
-  const alone = items.length === 1 && items[0].words === title && !items[0].fields.length;
+  const alone = items.length === 1 && items[0].words === title && !items[0].fields.length && !items[0].refusal;
   const button = pressed(title, () =>
     alone ? apply(host, items[0]) : toggleMenu(host, button, () => items.map((item) => itemButton(host, item, title))),
   );
@@ -88,6 +88,10 @@ function pressed(words, act) {
 function itemButton(host, item, title) {
   const button = pressed(item.words, () => (item.fields.length ? showForm(host, item, title) : apply(host, item)));
   button.role = "menuitem";
+  if (item.refusal) {
+    button.className = "refused";
+    button.append(Object.assign(document.createElement("small"), { textContent: item.refusal }));
+  }
   return button;
 }
 

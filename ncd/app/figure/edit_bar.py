@@ -15,8 +15,9 @@ from ncd.app.scene.scene import Scene
 from ncd.app.state import selection
 from ncd.app.state.cache import cached_value
 from ncd.errors import NCDError
-from ncd.rewrite.rewriting import Rewrite, rewrites
-from ncd.rewrite.rules.rule import AXIS_PREFIX
+from ncd.rewrite.rewriting import Rewrite, refusals, rewrites
+from ncd.rewrite.rules.rule import AXIS_PREFIX, Target
+from ncd.rewrite.rules.term_paths import TermPaths
 from ncd.site import markup
 from ncd.site.scripts import script
 
@@ -24,6 +25,7 @@ KEY = "changes"
 REFUSAL_KEY = "refusal of an edit"  # a session key
 HINT = "Select an op, a wire, a block or an axis to change it."
 NOTHING = "Nothing can be changed here."
+DRAWN_ONCE = "Equal layers, drawn once: open them to change one of their ops."
 
 _bar = st.components.v2.component(
     "ncd_edits",
@@ -56,6 +58,11 @@ def edits_at(scene: Scene, at: str) -> tuple[Rewrite, ...]:
     return cached_value("rewrites", scene.term, at, make=make) if at else ()
 
 
+def refused_at(scene: Scene, at: str) -> dict[Rewrite, str]:
+    """Returns the usual edits of an op or a block that are not possible, each with its reason."""
+    return cached_value("refused", scene.term, at, make=lambda: refusals(scene.term, at))
+
+
 # --- The bar on the page
 
 
@@ -63,14 +70,18 @@ def render(scene: Scene | Refusal) -> None:
     """Shows the bar for the system of the session."""
     now = edits.session_system()
     at = place(scene) if isinstance(scene, Scene) and not scene.build_refusal else ""
-    found = menus(edits_at(scene, at), scene.circuit) if isinstance(scene, Scene) and at else {}
+    found = {}
+    if isinstance(scene, Scene) and at:
+        found = menus(edits_at(scene, at), scene.circuit, refused_at(scene, at))
     refusal = st.session_state.pop(REFUSAL_KEY, "") or now.refusal
     difference = "" if isinstance(scene, Refusal) else edits.difference_html(now, scene)
     data = {
         "at": len(now.edits),
         "first": "As it was",
         "steps": edits.edit_labels(),
-        "subject": _subject(scene, at, bool(found)),
+        "subject": _subject(
+            scene, at, any(not item.refusal for own in found.values() for item in own)
+        ),
         "groups": [
             {"title": title, "items": [asdict(item) for item in items]}
             for title, items in found.items()
@@ -83,9 +94,14 @@ def render(scene: Scene | Refusal) -> None:
 
 def _subject(scene: Scene | Refusal, at: str, changeable: bool) -> str:
     if isinstance(scene, Refusal) or not at:
-        return f'<span class="muted">{HINT}</span>'
+        is_stack = isinstance(scene, Scene) and scene.selected_id.startswith("s")
+        return f'<span class="muted">{DRAWN_ONCE if is_stack else HINT}</span>'
     words = f"<b>{markup.sentence(place_words(scene.circuit, at))}</b>"
-    return words if changeable else f'{words} <span class="muted">{NOTHING}</span>'
+    if not changeable:
+        return f'{words} <span class="muted">{NOTHING}</span>'
+    layers = len(Target(TermPaths(scene.circuit), at).copies())
+    every = f' <span class="muted">in each of {layers} layers</span>' if layers > 1 else ""
+    return words + every
 
 
 def _answer() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 from ncd.app.scene.edited_system import place_words
@@ -50,6 +51,7 @@ FIELD_LABELS: Mapping[str, str] = {
     "first": "size of the first",
 }
 LARGEST = 1_000_000  # a number in a form
+NO_REFUSALS: Mapping[Rewrite, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -70,16 +72,22 @@ class EditField:
 
 @dataclass(frozen=True)
 class EditItem:
-    """An item of a menu: an edit as JSON, its words, and the fields of its form."""
+    """An item of a menu: an edit as JSON, its words, and the fields of its form.
+
+    ``refusal`` says why it is not possible, if it is not.
+    """
 
     key: str
     words: str
     fields: tuple[EditField, ...] = ()
     removes: bool = False
+    refusal: str = ""
 
 
-def menus(found: Sequence[Rewrite], circuit: Circuit) -> dict[str, tuple[EditItem, ...]]:
-    """Returns the items of each menu that is not empty.
+def menus(
+    found: Sequence[Rewrite], circuit: Circuit, refused: Mapping[Rewrite, str] = NO_REFUSALS
+) -> dict[str, tuple[EditItem, ...]]:
+    """Returns the items of each menu that is not empty; those that are refused stand at its end.
 
     Edits that differ in one choice alone, such as their axes, are one item, whose form asks for it.
 
@@ -98,6 +106,9 @@ def menus(found: Sequence[Rewrite], circuit: Circuit) -> dict[str, tuple[EditIte
     for edits in alike.values():
         title = group(edits[0])
         items[title].append(_item(edits, title, circuit))
+    for edit, why in refused.items():
+        item = _item([edit], group(edit), circuit)
+        items[group(edit)].append(replace(item, fields=(), refusal=why))
     return {title: tuple(each) for title, each in items.items() if each}
 
 

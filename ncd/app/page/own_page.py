@@ -229,6 +229,7 @@ def _open_link(asked: Mapping[str, str]) -> None:
     edits.clear_edits()
     made = "" if of_system else decompress_text(asked.get(EDITS_KEY, "")) or ""
     st.session_state[EDITS_KEY] = write_edits(read_edits(made))
+    edits.offer_derivation()
 
 
 SERVED_LEAD = """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from time import sleep
+from urllib.parse import quote
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -17,15 +18,18 @@ from ncd.app.panels.walk.step import STEP
 from ncd.app.parts import html_panel
 from ncd.app.runtime import scheduler, streamlit_internals
 from ncd.app.scene import refusal, url
+from ncd.app.scene.own_entry import CUSTOM_PAGE, TEXT_KEY
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.refusal import Refusal
 from ncd.app.scene.scene import Scene
 from ncd.app.scene.session_weights import rerun_when_trained
 from ncd.app.state import selection
+from ncd.app.state.link_text import compress_text
 from ncd.app.teach import quiz
 from ncd.app.teach.lesson_view import leave, show_presenter, show_question, with_question
 from ncd.app.teach.quiz import locked_panel
 from ncd.errors import LimitError
+from ncd.rewrite.derivations import DERIVATIONS
 from ncd.systems.catalogue import CATALOGUE
 from ncd.systems.catalogue_entry import Entry
 
@@ -70,7 +74,7 @@ def render_page(
         _body_fragment(entry, side, tab, opened, typed, panels, tools)
     with header:
         export_menu.show(lambda: _scene(typed(entry)))
-    _show_why_section(why)
+    _show_why_section(f"{why}\n{_derivation_link(entry.name)}")
     if entry.name in CATALOGUE:
         with st.container(key="beyond"):
             st.markdown(_neighbour_links(entry))
@@ -100,6 +104,15 @@ def _show_why_section(why: str) -> None:
     with st.container(key="why"):
         st.header("Why it works", anchor=False)
         st.markdown(why)
+
+
+def _derivation_link(name: str) -> str:
+    """Returns a link that opens the derivation of a system, to be walked law by law."""
+    found = DERIVATIONS.get(name)
+    if found is None:
+        return ""
+    address = f"{CUSTOM_PAGE}?{TEXT_KEY}={quote(compress_text(found.text))}"
+    return f"**[{found.title}, law by law]({address})**, each proved on numbers."
 
 
 def _escape_markdown(said: str) -> str:

@@ -24,6 +24,7 @@ from ncd.circuit.costs import Cost, cost_of
 from ncd.circuit.elaborate import elaborate
 from ncd.errors import NCDError
 from ncd.language.terms import Term
+from ncd.rewrite.derivations import derivation_of, derivation_sentence
 from ncd.rewrite.law_check import compare_sides
 from ncd.rewrite.rewriting import Rewrite
 from ncd.site import markup
@@ -62,6 +63,13 @@ def clear_edits() -> None:
     st.session_state[EDITS_KEY] = ""
     st.session_state[UNDONE_KEY] = ()
     st.session_state.pop(MOTION_KEY, None)
+
+
+def offer_derivation() -> None:
+    """Lets the rest of a derivation be walked by redo, where its text and first laws are open."""
+    found, made = derivation_of(session_text()), session_edits()
+    if found is not None and found.rewrites[: len(made)] == made:
+        st.session_state[UNDONE_KEY] = found.rewrites[len(made) :]
 
 
 def make_edit(edit: Rewrite) -> str:
@@ -122,7 +130,7 @@ def difference_html(now: EditedSystem, scene: Scene) -> str:
     Both systems have the sizes of the scene, but for one that the edit has changed.
     """
     if not now.edits or not scene.has_all_sizes:
-        return ""
+        return "" if now.edits else _derivation_words()
     before = system_after(session_text(), now.edits[:-1]).system.entry
     usual = {knob.name: knob.default for knob in now.system.entry.knobs}
     same = {knob.name for knob in before.knobs if usual.get(knob.name) == knob.default}
@@ -139,7 +147,18 @@ def difference_html(now: EditedSystem, scene: Scene) -> str:
     if term.cod != scene.term.cod:
         shapes = [array.shape for array in scene.term.cod]
         said = f"{said}; {result_sentence(scene.term.cod, shapes)}"
-    return f"{words}: {markup.text(said)}"
+    sentence = derivation_sentence(session_text(), now.edits)
+    why = f'<br><span class="sentence">{markup.text(sentence)}</span>' if sentence else ""
+    return f"{words}: {markup.text(said)}{why}"
+
+
+def _derivation_words() -> str:
+    """Returns as HTML what a text that begins a derivation leads to; empty for others."""
+    found = derivation_of(session_text())
+    if found is None:
+        return ""
+    count = markup.plural(len(found.steps), "law")
+    return f"<b>{markup.text(found.title)}</b>, in {count}: press ↷ for each."
 
 
 def law_words(scene: Scene, term: Term, law: Rewrite) -> str:

@@ -453,7 +453,8 @@ class _Layout:
                 pieces += bend
                 start = bend[-1].d
         pieces += self.stub(port, last, last) if tail is None else tail
-        return simplified_path(pieces)
+        found = simplified_path(pieces)
+        return found or (line(start, Point(start.x + style.NUDGE, start.y)),)  # to an array's name
 
     def stub(self, port: Port, s: int, state: int) -> Path:
         """Returns a short piece of wire in a step without a path for it."""

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from ncd.circuit.circuit import Cell
 from ncd.language.axes import Array, Axis, Signature, Type
 from ncd.language.op import Op
-from ncd.ops import BatchNorm, Conv, Cut, LayerNorm, Linear, RMSNorm, Scale, Split
+from ncd.ops import Add, BatchNorm, Conv, Cut, LayerNorm, Linear, RMSNorm, Scale, Split
 from ncd.ops.weights import unused_axis
 from ncd.rewrite.rules.block_steps import BlockStep, BlockSteps
 from ncd.rewrite.rules.rule import Options, Weights, unused_axis_name, unused_layer_name
@@ -65,6 +65,40 @@ class ComposeLinear(StepLaw):
             return found
 
         return site.with_steps({site.i: (), user[0]: (step,)}), weights
+
+
+class AddLinears(StepLaw):
+    """The sum of two linear maps of one array is one linear map."""
+
+    name: ClassVar[str] = "add-linears"
+    op_kinds: ClassVar[tuple[type, ...]] = (Add,)
+
+    def title(self, options: Options) -> str:
+        return "Add the two linear maps before it into one"
+
+    def apply_law(self, site: LawSite, options: Options) -> LawResult:
+        makers = [site.maker(slot) for slot in site.step.takes if site.only_user(slot)]
+        cells = [(j, site.cell(j)) for j in makers if j is not None]
+        found = [(j, cell) for j, cell in cells if cell is not None and linear_op(cell)]
+        if len(found) != 2:
+            return None
+        (i, one), (j, two) = sorted(found, key=lambda pair: pair[0])
+        own, same = site.region.steps, one.site.own_inputs == two.site.own_inputs
+        if not same or own[i].takes != own[j].takes or one.site.outputs != two.site.outputs:
+            return None
+        first, second = linear_op(one), linear_op(two)
+        assert first is not None and second is not None
+        op = replace(first, bias=first.bias or second.bias)
+
+        def weights(old: Weights) -> Weights:
+            a, b = old[f"{one.path}.weight"], old[f"{two.path}.weight"]
+            total = {f"{one.path}.weight": a + b}
+            if op.bias:
+                total[f"{one.path}.bias"] = _bias(old, one.path, a) + _bias(old, two.path, b)
+            return total
+
+        step = replace(own[i], term=op, gives=site.step.gives)
+        return site.with_steps({i: (step,), j: (), site.i: ()}), weights
 
 
 def _gives_the_same(own: BlockSteps, step: BlockStep) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 import ncd
 from ncd.app.scene.edited_system import EDITS_KEY, system_after, write_edits
 from ncd.app.state.link_text import compress_text
+from ncd.rewrite.derivations import LINEAR_ATTENTION
 from ncd.rewrite.rewriting import Rewrite
 from tests.app.page.test_own_page import editor, sizes
 from tests.app.page.test_pages import fine, opened
@@ -42,6 +43,36 @@ def test_the_bar_offers_what_can_be_changed_at_the_selected_op() -> None:
     assert "GELU" in words and "ReLU" not in words
     (linear,) = (item for item in groups["Insert"] if item["words"].startswith("Linear map"))
     assert json.loads(linear["key"])["op"] == "linear"
+
+
+def test_what_does_not_fit_is_listed_with_its_reason() -> None:
+    groups = {
+        each["title"]: each["items"]
+        for each in bar(opened("pages/yours.py", text=CHAIN, select="n0"))["groups"]
+    }
+    refused = {item["words"]: item["refusal"] for item in groups["Remove"]}
+    why = "it takes (t m) and gives (t k), so that nothing would give what comes after it"
+    assert refused == {"Remove": why}
+    refused = {item["words"]: item["refusal"] for item in groups["Wrap"] if item["refusal"]}
+    assert refused["Residual connection"] == "it takes (t m) and gives (t k)"
+
+
+def test_an_edit_in_a_repetition_changes_every_layer_and_says_so() -> None:
+    text = 'Repeat((Linear("~t:5 m:4 -> t m", "Q") >> Elementwise("relu"),) * 3)'
+    assert "in each of 3 layers" in bar(opened("pages/yours.py", text=text, select="n1"))["subject"]
+    edit = Rewrite("replace", "n1", (("by", "gelu"),))
+    assert system_after(text, (edit,)).system.entry.text.count("gelu") in (1, 3)
+
+
+def test_the_text_of_a_derivation_is_walked_by_redo() -> None:
+    text, first = LINEAR_ATTENTION.text, LINEAR_ATTENTION.steps[0]
+    given = bar(opened("pages/yours.py", text=compress_text(text)))
+    assert given["at"] == 0 and len(given["steps"]) == 2
+    assert "Linear attention</b>, in 2 laws" in given["difference"]
+    link = compress_text(write_edits([first.rewrite]))
+    given = bar(opened("pages/yours.py", text=compress_text(text), **{EDITS_KEY: link}))
+    assert given["at"] == 1 and len(given["steps"]) == 2
+    assert first.sentence in given["difference"] and "equal: largest" in given["difference"]
 
 
 def test_axes_of_one_edit_are_a_choice_in_its_form() -> None:

@@ -83,6 +83,35 @@ EDITS: list[Edit] = [
 ]
 
 
+DERIVATIONS = [  # a page, the name of its derivation, and words of each of its sentences
+    (
+        "linear-attention",
+        "Linear attention",
+        ("one product of three arrays", "grows with the length"),
+    ),
+    ("lora", "A low-rank adapter merged", ("one map, whose weights are", "costs nothing")),
+]
+
+
+@pytest.mark.parametrize(("name", "title", "sentences"), DERIVATIONS)
+def test_a_derivation_is_walked_law_by_law(
+    page: Page, address: str, name: str, title: str, sentences: tuple[str, ...]
+) -> None:
+    """From the page of the system, by redo; each law says its sentence, and that it holds."""
+    page.goto(f"{address}/{name}")
+    link = page.get_by_role("link", name=re.compile(f"{title}.*, law by law"))
+    page.goto(f"{address}/{link.get_attribute('href', timeout=READY)}")
+    difference, redo = page.locator(".difference"), page.get_by_role("button", name="Redo")
+    expect(difference).to_contain_text(f"in {len(sentences)} laws", timeout=READY)
+    for sentence in sentences:
+        expect(page.locator(".cost")).to_have_text(RUNS)
+        quiet(page)
+        redo.click()
+        expect(difference).to_contain_text(sentence)
+        expect(difference).to_contain_text("largest difference")
+    expect(redo).to_be_disabled()
+
+
 @pytest.mark.parametrize(("way", "path", "node", "title", "item", "label"), EDITS)
 def test_an_edit_runs_and_is_undone(
     page: Page,
