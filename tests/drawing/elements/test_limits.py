@@ -11,10 +11,11 @@ import pytest
 import ncd
 from ncd.drawing.elements import style
 from ncd.drawing.elements.labels import math
-from ncd.drawing.elements.primitives import Outline, Point, Rectangle, line, s_curve
+from ncd.drawing.elements.primitives import Outline, Point, Rectangle, corners, line, s_curve
 from ncd.drawing.elements.routing import (
     GlyphCanvas,
     ObstacleGrid,
+    _bend_distance,
     bend_width,
     cross_wires,
     crossing_width,
@@ -194,3 +195,29 @@ def test_scripts_stand_right_of_their_letter_and_clear_of_each_other() -> None:
         end = math(base.text, 16).width  # of its ink
         assert all(s.dx >= end - 0.3 * 16 for s in scripts)
         assert min(s.dx for s, _ in ups) >= end + 0.03 * 16
+
+
+def test_a_bar_stands_over_its_letter_wherever_that_is() -> None:
+    plain = math("x̄", 100.0)
+    letter, bar = plain.spans[0], plain.bars[0]
+    for text in ("a_{x̄}", "a^b_{x̄}", "f^{b_2}_{x̄}", "l^{x̄}_{x̄}"):  # some scripts make way
+        label = math(text, 100.0)
+        letters = [span for span in label.spans if span.text == "x"]
+        for span, own in zip(letters, label.bars, strict=True):
+            scale = span.size / letter.size
+            assert own.y - span.dy == pytest.approx(scale * (bar.y - letter.dy), abs=0.01)
+            assert own.x0 - span.dx == pytest.approx(scale * (bar.x0 - letter.dx), abs=0.01)
+            assert own.x1 - own.x0 == pytest.approx(scale * (bar.x1 - bar.x0), abs=0.01)
+
+
+def test_the_corners_of_a_box_stand_around_its_middle() -> None:
+    assert corners(10, 4, 1, 7) == [(6, 1), (14, 1), (14, 7), (6, 7)]
+
+
+@pytest.mark.parametrize("bend", [20.0, 60.0, 300.0])
+def test_a_part_of_a_bend_is_done_where_the_curve_is_at_that_height(bend: float) -> None:
+    wide = bend_width(bend)
+    curve = s_curve(Point(0, 0), Point(wide, bend))
+    for n in range(11):
+        x, y = curve.point_at(n / 10)
+        assert _bend_distance(bend, y) == pytest.approx(x, abs=wide / 1000)
