@@ -19,7 +19,7 @@ from typing import Any
 
 from ncd.circuit.circuit import Circuit
 from ncd.circuit.elaborate import elaborate
-from ncd.circuit.sized_system import ParametricTerm, SizeRange, parametric_term
+from ncd.circuit.sized_system import ParametricTerm, parametric_term
 from ncd.drawing.backends.drawing import Drawing
 from ncd.drawing.elements import style
 from ncd.drawing.elements.fonts import font_faces
@@ -50,6 +50,7 @@ from ncd.site.markup import (
     DIAGRAM_CSS,
     LEGEND_CSS,
     PANEL_CSS,
+    SIZES_CSS,
     THEME_CSS,
 )
 from ncd.site.op_cards import Cards, Content
@@ -195,7 +196,6 @@ def document(
         css=css(every, (signs := key_drawer(first, around.legend)).drawings) + around.css,
         **{name: getattr(around, name) for name in ("top", "lead", "below")},
         summary=_live_summary(live, cards),
-        sizes=_sizes(live),
         axes=_live_axes(live, every),
         blocks="".join(_rows(depths, blocks, parts)) or "None.",
         key=signs.html,
@@ -284,42 +284,6 @@ def _live_axes(live: SizeDependentTexts, drawings: Iterable[Drawing]) -> str:
     return live.part("axes", rows, lambda: _rows_of(live.circuit, wires))
 
 
-def _sizes(live: SizeDependentTexts) -> str:
-    """Returns a slider and a field for each size, and the value of one that does not follow."""
-    open_ = live.trace.sizes if live.is_traceable else {}
-    settings = live.system.settings
-    return "".join(
-        _slider(size, settings[size.name])
-        if size.name in open_
-        else _fixed_size_html(size, settings)
-        for size in live.system.sizes
-    )
-
-
-def _slider(size: SizeRange, now: int) -> str:
-    name, help = markup.text(size.name), markup.text(size.help)
-    least, most = min(size.min, now), max(size.max, now)
-    return (
-        f'<div class="size" data-size="{name}"><label for="size-{name}" title="{help}">'
-        f'<b>{name}</b> <span class="muted">{help}</span></label>'
-        f'<input type="range" aria-label="{name}" min="{least}" max="{most}" step="{size.step}" '
-        f'value="{now}"><input type="text" inputmode="numeric" autocomplete="off" '
-        f'maxlength="12" id="size-{name}" value="{now}"></div>'
-    )
-
-
-def _fixed_size_html(size: SizeRange, settings: Mapping[str, int]) -> str:
-    now = settings[size.name]
-    said = size.names[now] if size.names else f"{now:,}"
-    said = ("off", "on")[now] if size.switch else said
-    help = f' <span class="muted">{markup.text(size.help)}</span>' if size.help else ""
-    return (
-        f'<div class="size fixed"><span><b>{markup.text(size.name)}</b>{help}</span>'
-        f'<span title="Another value is another drawing, which is not in this file.">'
-        f'{markup.text(said)} <span class="muted">fixed</span></span></div>'
-    )
-
-
 def css(drawings: Iterable[Drawing], more: Iterable[Drawing] = ()) -> str:
     """Returns the style sheet of a file with these drawings, and the fonts for their labels."""
     every = (*drawings, *more)
@@ -330,7 +294,7 @@ def css(drawings: Iterable[Drawing], more: Iterable[Drawing] = ()) -> str:
         for name in names
     )
     page = (FOLDER / "document.css").read_text()
-    sheets = THEME_CSS + PANEL_CSS + DIAGRAM_CSS + LEGEND_CSS + page
+    sheets = THEME_CSS + PANEL_CSS + DIAGRAM_CSS + SIZES_CSS + LEGEND_CSS + page
     return f"{font_faces(spans)}:root{{{colours}}}\n{sheets}"
 
 

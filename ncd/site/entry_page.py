@@ -147,7 +147,7 @@ def of_entry(entry: Entry, settings: Mapping[str, int]) -> ParametricTerm:
     """
     plain = tuple(knob.name for knob in entry.knobs if not knob.is_size or knob.below)
     return ParametricTerm(
-        tuple(map(_range, entry.knobs)),
+        tuple(map(size_range, entry.knobs)),
         entry.settings(settings),
         lambda given: entry.system(**given),
         plain,
@@ -155,7 +155,8 @@ def of_entry(entry: Entry, settings: Mapping[str, int]) -> ParametricTerm:
     )
 
 
-def _range(knob: Knob) -> SizeRange:
+def size_range(knob: Knob) -> SizeRange:
+    """Returns the name and the values of a knob."""
     least, most = knob.bounds
     return SizeRange(
         *(knob.name, knob.min, knob.max, knob.step, knob.help),

@@ -287,7 +287,7 @@ class SizeDependentTexts:
         )
         self.base |= drawn_so  # such as a stride that is not 1, which would not be drawn
         said: dict[str, Any] = {
-            "sizes": [_size_data(size) for size in self.system.sizes],
+            "sizes": [size_data(size) for size in self.system.sizes],
             "settings": dict(self.system.settings),
             "renamed": dict(self.system.renamed_axes),
             "wires": dict(wire_sizes(self.circuit)) if self.is_traceable else {},
@@ -387,7 +387,7 @@ def _builds(system: ParametricTerm, settings: Mapping[str, int]) -> bool:
     return True
 
 
-def _size_data(size: SizeRange) -> dict[str, Any]:
+def size_data(size: SizeRange) -> dict[str, Any]:
     """Returns a size as the scripts of all hosts know it: its slider, and its legal values."""
     found = {name: value for name, value in asdict(size).items() if value not in ("", ())}
     return {**found, "least": found.pop("min_size"), "most": found.pop("max_size")}

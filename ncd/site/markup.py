@@ -197,6 +197,7 @@ FOLDER = Path(__file__).parent / "static"
 THEME_CSS = (FOLDER / "theme.css").read_text()
 PANEL_CSS = (FOLDER / "panel.css").read_text()
 DIAGRAM_CSS = (FOLDER / "diagram.css").read_text()
+SIZES_CSS = (FOLDER / "sizes.css").read_text()
 LEGEND_CSS = (FOLDER / "legend.css").read_text()
 
 

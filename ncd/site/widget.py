@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from ncd.circuit.circuit import array_names
 from ncd.circuit.elaborate import elaborate
-from ncd.circuit.sized_system import parametric_term
+from ncd.circuit.sized_system import SizeRange, parametric_term
 from ncd.drawing.elements.fonts import all_faces_css
 from ncd.drawing.elements.primitives import Thumbnail
 from ncd.drawing.pipeline import draw
@@ -26,7 +26,9 @@ from ncd.read.torch_module.from_torch import from_torch
 from ncd.run.guard import compile
 from ncd.run.module import CircuitModule, Trace, trace
 from ncd.run.seeding import example_inputs
-from ncd.site.markup import DIAGRAM_CSS, MAP_COLOURS, PANEL_CSS, THEME_CSS
+from ncd.site.entry_page import size_range
+from ncd.site.live_texts import size_data
+from ncd.site.markup import DIAGRAM_CSS, MAP_COLOURS, PANEL_CSS, SIZES_CSS, THEME_CSS
 from ncd.site.scripts import script
 from ncd.systems.catalogue import CATALOGUE
 from ncd.systems.catalogue_entry import Entry
@@ -91,16 +93,11 @@ def explore(
 
 
 def _sliders(entry: Entry) -> list[dict[str, Any]]:
-    facts = ("name", "min", "max", "step", "help")
-    return [
-        {name: getattr(knob, name) for name in facts} | {"value": knob.default}
-        for knob in entry.knobs
-    ]
+    return [{**size_data(size_range(knob)), "value": knob.default} for knob in entry.knobs]
 
 
 def _slider(name: str, size: int) -> dict[str, Any]:
-    most = max(16, 4 * size)
-    return {"name": name, "min": 1, "max": most, "step": 1, "value": size, "help": ""}
+    return {**size_data(SizeRange(name, 1, max(16, 4 * size))), "value": size}
 
 
 def _check_arguments(
@@ -174,7 +171,7 @@ class Explorer(anywidget.AnyWidget):
     """
 
     _esm = _ESM + script("site/static/widget.js")
-    _css = THEME_CSS.replace(":root", ".ncd-explore") + PANEL_CSS + DIAGRAM_CSS
+    _css = THEME_CSS.replace(":root", ".ncd-explore") + PANEL_CSS + DIAGRAM_CSS + SIZES_CSS
     _css += (STATIC_FOLDER / "widget.css").read_text()
     title = traitlets.Unicode().tag(sync=True)
     sliders: traitlets.List[Any] = traitlets.List().tag(sync=True)

@@ -182,7 +182,7 @@ const give = (number, values) => (workers[0].onmessage({ data: { number, values 
 
 def walked(test: str) -> Any:
     runs = script(*(f"site/static/runs/{name}.js" for name in ("run_here", "run_steps")))
-    before = PAGE + "let part, later; "
+    before = PAGE + "let later; "
     return after(runs, BEGUN + WALK + test, before)
 
 

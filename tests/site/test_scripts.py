@@ -11,7 +11,7 @@ from ncd.site.scripts import PACKAGE, exports, imports, script
 from tests.support.javascript import called
 
 FIGURE = "site/static/figure"
-SIZES, CELLS = f"{FIGURE}/sizes.js", f"{FIGURE}/cells.js"
+SIZES, CELLS, FORMS = (f"{FIGURE}/{name}.js" for name in ("sizes", "cells", "size_form"))
 MODULES = [*PACKAGE.rglob("*.js")]
 
 
@@ -93,6 +93,20 @@ def test_a_size_is_the_nearest_legal_one() -> None:
     assert called(script(SIZES), "legal", asked) == [4, 4, 4, 8, 12, 64, 1000, 1000]
 
 
+def test_what_is_typed_becomes_a_legal_size_or_says_why_not() -> None:
+    size = {**RANGE, "name": "n1", "limits": "a multiple of 4, 4 or more"}
+    asked = [(size, text, 8) for text in ("12", " 1,000 ", "5", "many", "")]
+    found = called(script(SIZES), "readSize", asked)
+    assert [each["value"] for each in found] == [12, 1000, 4, 8, 8]
+    assert [each["note"] for each in found] == [
+        "",
+        "",
+        "n₁ cannot be 5: it is a multiple of 4, 4 or more. The nearest is 4.",
+        "“many” is no whole number. n₁ is 8.",
+        "“” is no whole number. n₁ is 8.",
+    ]
+
+
 def test_steps_stay_within_the_slider_or_where_the_size_was() -> None:
     asked = [(RANGE, from_, steps) for from_, steps in ((8, 1), (8, -9), (60, 9), (400, 9))]
     assert called(script(SIZES), "stepped", asked) == [12, 4, 64, 400]
@@ -111,6 +125,26 @@ function steps(all) {
 """
     ways = [[[103, False], [108, False], [96, False], [104, True]]]
     assert called(script(SIZES) + moves, "steps", [ways]) == [[None, 2, -1, 19]]
+
+
+FORM = (Path(__file__).parents[1] / "support" / "form_without_browser.js").read_text()
+
+
+def test_a_size_is_a_slider_with_a_field_a_switch_a_choice_or_its_value_alone() -> None:
+    every, some = called(
+        script(FORMS) + FORM, "formed", [[{}, ""], [{"h": 1024, "c": 1, "w": 0}, ""]]
+    )
+    slider, switch, choice, beyond = every["rows"]
+    assert slider == ["input range 4 16", "input text 4"] and every["wrong"]
+    assert switch == ["input checkbox 1 true"] and choice == ["select 1 a,b"]
+    assert beyond == ["input range 20 20", "input text 20"]  # the slider reaches as far
+    assert some["rows"][:3] == ["h heads1,024 fixed", "c on fixed", "w a fixed"]
+
+
+def test_a_field_takes_legal_sizes_while_they_are_typed_and_says_what_is_not() -> None:
+    typed, moved = called(script(FORMS) + FORM, "formed", [[{}, "typed"], [{}, "key"]])
+    assert typed["values"]["h"] == 99 and moved["values"]["h"] == 14
+    assert typed["said"] == ["h cannot be 120: it goes from 1 to 99. The nearest is 99."]
 
 
 # --- colours

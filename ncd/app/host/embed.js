@@ -3,6 +3,7 @@
 
 import { readDrawing, sign, widen } from "../../site/static/figure/drawing.js";
 import { connect, light, shine } from "../../site/static/figure/highlight.js";
+import { sizeForm } from "../../site/static/figure/size_form.js";
 import { askNewest } from "../figure/newest_answer.js";
 
 const { page } = document.body.dataset;
@@ -13,18 +14,19 @@ const asked = new URLSearchParams(document.body.dataset.ask);
 let folds = JSON.parse(document.body.dataset.folds);
 let drawn = `${asked}`;
 const asker = {};
+let note = ""; // why a size is not what was typed
 
 connect({ parentElement: document, setTriggerValue() {} });
 light.fold = (id) => folds[id] && want({ folded: folds[id] });
 fit();
 
-form.addEventListener("submit", (event) => event.preventDefault());
-form.addEventListener("input", ({ target }) => {
-  const { name } = target;
-  const value = target.type === "checkbox" ? +target.checked : target.value;
-  for (const other of form.elements)
-    if (other.name === name && other !== target) other.value = value;
-  if (value !== "") want({ [name]: value });
+const showSizes = sizeForm(form, JSON.parse(document.body.dataset.knobs), {
+  now: (name) => Number(asked.get(name)),
+  set(name, value) {
+    note = "";
+    want({ [name]: value });
+  },
+  say: (text) => say((note = text)),
 });
 addEventListener("resize", () => want({ wide: innerWidth }));
 dark.addEventListener("change", themed);
@@ -41,6 +43,7 @@ function want(change) {
   for (const [name, value] of Object.entries(change)) asked.set(name, value);
   asked.set("wide", [340, 620, 860, 1280].findLast((n) => n <= asked.get("wide")) ?? 340);
   link();
+  showSizes();
   askNewest(asker, {
     wanted: () => `${asked}` !== drawn && `../_ncd/${page}?${asked}`,
     show,
@@ -57,7 +60,7 @@ function say(text) {
 
 function show(found, address) {
   drawn = address.split("?")[1];
-  say("");
+  say(note);
   folds = found.folds;
   drawing.replaceChildren(readDrawing(found.svg));
   fit();

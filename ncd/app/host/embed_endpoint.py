@@ -29,15 +29,18 @@ from ncd.app.state import selection
 from ncd.app.state.knobs import FORMATS
 from ncd.drawing.elements.fonts import all_faces_css
 from ncd.site import markup
-from ncd.site.markup import DIAGRAM_CSS, PANEL_CSS, THEME_CSS
+from ncd.site.entry_page import size_range
+from ncd.site.live_texts import size_data
+from ncd.site.markup import DIAGRAM_CSS, PANEL_CSS, SIZES_CSS, THEME_CSS
 from ncd.site.scripts import script
-from ncd.systems.catalogue_entry import Entry, Knob
+from ncd.systems.catalogue_entry import Entry
 
 PATH, OEMBED, COMPONENT = "embed", "oembed", "ncd-diagram.js"
 WIDTH, HEIGHT = 860, 480  # of a frame, in pixels
 PAGE = read_static("host/embed.html")
 _LOOK = ("labels", "callouts", selection.FOLDED, FORMATS, own_entry.TEXT_KEY, EDITS_KEY)
-_CSS = all_faces_css() + THEME_CSS + PANEL_CSS + DIAGRAM_CSS + read_static("host/embed.css")
+_CSS = all_faces_css() + THEME_CSS + PANEL_CSS + DIAGRAM_CSS + SIZES_CSS
+_CSS += read_static("host/embed.css")
 SHEET = StaticFile.from_text("css", "text/css", _CSS)
 SCRIPT = StaticFile.from_text("js", "text/javascript", script("app/host/embed.js"))
 FILES = {file.name: file for file in (SHEET, SCRIPT)}
@@ -93,7 +96,7 @@ def page_html(name: str, said: Mapping[str, str], address: str = "") -> str:
         folds=markup.text(json.dumps(drawn.folds)),
         svg=drawn.svg,
         told=told,
-        sizes="".join(_control(knob, scene.settings[knob.name]) for knob in entry.knobs),
+        knobs=markup.text(json.dumps([size_data(size_range(knob)) for knob in entry.knobs])),
     )
 
 
@@ -110,28 +113,6 @@ def _scheme(said: Mapping[str, str]) -> str:
     theme = {"1": "dark", "0": "light"}.get(said.get("dark", ""))
     scheme = f' style="color-scheme: {theme}"' if theme else ""
     return scheme + (' data-sizes="off"' if said.get("sizes") == "off" else "")
-
-
-def _control(knob: Knob, value: int) -> str:
-    """Returns the inputs of a knob: a slider and a field, a switch, or a choice."""
-    name, help = markup.text(knob.name), markup.text(knob.help or knob.name)
-    named = f'name="{name}" aria-label="{name}, {help}"'
-    if knob.switch:
-        inside = f'<input type="checkbox" {named}{" checked" if value else ""}>'
-    elif knob.names:
-        options = (
-            f'<option value="{i}"{" selected" if i == value else ""}>{markup.text(own)}</option>'
-            for i, own in enumerate(knob.names)
-        )
-        inside = f"<select {named}>{''.join(options)}</select>"
-    else:
-        step = f'min="{knob.bounds[0]}" step="{knob.multiple}"'
-        inside = (
-            f'<input type="range" {named} min="{knob.min}" max="{max(knob.max, value)}" '
-            f'step="{knob.step}" value="{value}">'
-            f'<input type="number" {named} {step} value="{value}">'
-        )
-    return f'<label title="{help}"><span>{name}</span>{inside}</label>'
 
 
 # --- oEmbed --------------------------------------------------------------------------------------

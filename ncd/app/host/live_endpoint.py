@@ -33,13 +33,22 @@ from ncd.app.scene.edited_system import entry_of
 from ncd.app.scene.scene import Scene, build_term
 from ncd.app.state import knobs, link_text, selection
 from ncd.app.state.cache import CACHE, get_or_make
-from ncd.app.state.knobs import FORMATS, MAX_SLIDER_VALUE, read_session_formats
+from ncd.app.state.knobs import FORMATS, read_session_formats
 from ncd.circuit.circuit import Circuit
 from ncd.circuit.sized_system import traced_circuit
 from ncd.formulas.traced_sizes import FILL, SizeTrace, is_symbolic
 from ncd.site import source_listing
-from ncd.site.live_texts import FormulaTable, alike, changed_texts, changes, texts, wire_sizes
-from ncd.systems.catalogue_entry import Entry, Knob
+from ncd.site.entry_page import size_range
+from ncd.site.live_texts import (
+    FormulaTable,
+    alike,
+    changed_texts,
+    changes,
+    size_data,
+    texts,
+    wire_sizes,
+)
+from ncd.systems.catalogue_entry import Entry
 from ncd.systems.inputs.run_inputs import InputSpec
 from ncd.write.torch_source.source_file import lines
 
@@ -76,7 +85,7 @@ def page_formulas(scene: Scene, panel: str) -> Formulas | None:
     facts = {"holds": before, "also": [fact for fact in trace.holds if fact not in before]}
     return {
         **said,
-        "knobs": {knob.name: _knob(knob) for knob in scene.entry.knobs if knob.is_size},
+        "knobs": {k.name: size_data(size_range(k)) for k in scene.entry.knobs if k.is_size},
         "fixed": {n: v for n, v in scene.settings.items() if n not in trace.symbolic_sizes},
         **FormulaTable().build_table(trace, facts),
     }
@@ -112,19 +121,6 @@ def _grips(circuit: Circuit) -> Iterator[tuple[str, set[str]]]:
         }
         if knobs:
             yield axis.name, knobs
-
-
-def _knob(knob: Knob) -> dict[str, Any]:
-    """Returns the range of a knob: that of its slider, and the mathematically possible one."""
-    least, most = knob.bounds
-    return {
-        "min": knob.min,
-        "max": knob.max,
-        "step": knob.step,
-        "least": least,
-        "most": MAX_SLIDER_VALUE if most is None else min(most, MAX_SLIDER_VALUE),
-        "multiple": knob.multiple,
-    }
 
 
 # --- The endpoint that draws while a slider is still being moved, without a run of the page

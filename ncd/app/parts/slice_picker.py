@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from ncd.app.parts import heatmap, map_component
-from ncd.app.state.controls import TextControl
+from ncd.app.state.controls import TextControl, slider
 from ncd.app.state.session import rerun_page
 from ncd.explain.colour_scale import CellGrid, ColourRange
 from ncd.language.axes import Array, Axis
@@ -269,16 +269,16 @@ def controls(cut: ArraySlice) -> str:
         f'data-pick="{PICTURE.action(swapped)}" title="Swap rows and columns">⇄'
         '<span class="unseen"> swap</span></button></div>'
     )
-    return choice + "".join(slider(cut, i) for i in cut.other_dims if i != cut.gallery_dim)
+    return choice + "".join(
+        dimension_slider(cut, i) for i in cut.other_dims if i != cut.gallery_dim
+    )
 
 
-def slider(cut: ArraySlice, i: int) -> str:
+def dimension_slider(cut: ArraySlice, i: int) -> str:
     """Returns a slider for the position along a dimension; from all colours it starts at 0."""
     dimension, at = cut.dimensions[i], max(0, cut.positions[i])
-    return (
-        f'<label class="cut">{dimension.html} = {at} <input type="range" min="0" '
-        f'max="{dimension.size - 1}" value="{at}" data-set="{dimension.name}"></label>'
-    )
+    text, label = f"{dimension.words} = {at}", f"{dimension.html} = {at}"
+    return slider(markup.text(text), dimension.name, range(dimension.size), at, label)
 
 
 def thumbnails_html(cut: ArraySlice, tensor: torch.Tensor, signed: bool) -> str:

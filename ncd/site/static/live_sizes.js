@@ -3,7 +3,8 @@
 
 import { COLOURS, light, setAxes } from "./figure/highlight.js";
 import { bindTexts, texts, writeText } from "./figure/polynomials.js";
-import { dragSteps, legal, spelt, stepped, swallowClick } from "./figure/sizes.js";
+import { sizeForm } from "./figure/size_form.js";
+import { dragSteps, readSize, spelt, stepped, swallowClick } from "./figure/sizes.js";
 
 const live = JSON.parse(document.getElementById("live").textContent);
 for (const own of Object.values(live.arrays)) own.axes = own.axes.map((i) => live.axes[i]);
@@ -51,7 +52,7 @@ function render() {
   if (found) for (const [name, value] of wanted) shown.set(name, value);
   if (found) fill = found;
   refuse(found ? "" : reason());
-  controls();
+  showSizes((name) => wanted.get(name) === shown.get(name));
   document.querySelector(".reset").hidden = !moved() && !document.querySelector(".size.wrong");
   if (!fill) return;
   for (const name of parts.keys()) update(name);
@@ -70,21 +71,6 @@ function update(name) {
   const right = holds && (live.parts[name] || !moved());
   place?.classList.toggle("stale", !right);
   if (right) for (const [node, text] of every) writeText(node, fill(text));
-}
-
-function controls() {
-  for (const place of document.querySelectorAll(".size[data-size]")) {
-    const { size: name } = place.dataset;
-    const [slider, field] = place.querySelectorAll("input");
-    const value = wanted.get(name);
-    if (value > Number(slider.max)) slider.max = value;
-    if (value < Number(slider.min)) slider.min = value;
-    slider.value = value;
-    if (document.activeElement !== field) field.value = value.toLocaleString("en-US");
-    const wrong = value !== shown.get(name);
-    place.classList.toggle("wrong", wrong);
-    field.toggleAttribute("aria-invalid", wrong);
-  }
 }
 
 function refuse(text) {
@@ -107,54 +93,28 @@ function reason() {
 
 // --- what is asked for ---------------------------------------------------------------------------
 
-// Sets a size to the nearest legal value; returns a note if that is another one.
+const showSizes = sizeForm(document.querySelector(".sizes"), live.sizes, {
+  fixed: live.fixed,
+  now: (name) => wanted.get(name),
+  set: ask,
+  say,
+});
+
 function ask(name, value) {
-  const own = range(name);
-  if (!own || !Number.isFinite(value)) return "";
-  const number = legal(own, Math.round(value));
-  wanted.set(name, number);
+  wanted.set(name, value);
   frame ||= requestAnimationFrame(render);
   address();
-  if (number === value) return "";
-  return `${spelt(name)} cannot be ${value.toLocaleString("en-US")}: it ${own.limits.startsWith("from") ? "goes" : "is"} ${own.limits}. The nearest is ${number.toLocaleString("en-US")}.`;
 }
 
 function say(note) {
   if (note) requestAnimationFrame(() => refuse(note));
 }
 
-const sizes = document.querySelector(".sizes");
-sizes.addEventListener("input", ({ target }) => {
-  if (target.type === "range") ask(target.closest(".size").dataset.size, Number(target.value));
-});
-sizes.addEventListener("change", ({ target }) => {
-  if (target.type !== "range") typed(target);
-});
-sizes.addEventListener("submit", (event) => event.preventDefault());
-sizes.addEventListener("keydown", (event) => {
-  const step = { ArrowUp: 1, ArrowDown: -1 }[event.key];
-  if (event.target.type === "range") return;
-  if (event.key === "Enter") typed(event.target);
-  if (!step) return;
-  event.preventDefault();
-  const { size: name } = event.target.closest(".size").dataset;
-  event.target.value = wanted.get(name) + step * range(name).step * (event.shiftKey ? 10 : 1);
-  typed(event.target);
-});
 document.querySelector(".reset").addEventListener("click", () => {
   for (const [name, value] of START) wanted.set(name, value);
   render();
   address();
 });
-
-function typed(field) {
-  const { size: name } = field.closest(".size").dataset;
-  const text = field.value.replaceAll(",", "").trim();
-  const value = Number(text || NaN);
-  if (!Number.isFinite(value)) say(`“${text.slice(0, 20)}” is no whole number. ${spelt(name)} is ${wanted.get(name)}.`);
-  else say(ask(name, value));
-  field.value = wanted.get(name);
-}
 
 // A size in the list of axes, or the name on a wire, is dragged.
 let held = null;
@@ -206,10 +166,11 @@ function open_link(text) {
   const link = new URLSearchParams(text);
   for (const [name, value] of START) wanted.set(name, value);
   const notes = live.sizes.map(({ name }) => {
-    const asked = link.get(name)?.replaceAll(",", "");
-    if (asked === undefined) return "";
-    const value = { true: 1, false: 0 }[asked] ?? Number(asked || NaN);
-    return Number.isFinite(value) ? ask(name, value) : `“${asked.slice(0, 20)}” is no whole number. ${spelt(name)} is ${START.get(name)}.`;
+    const asked = link.get(name);
+    if (asked === null) return "";
+    const { value, note } = readSize(range(name), `${{ true: 1, false: 0 }[asked] ?? asked}`, START.get(name));
+    ask(name, value);
+    return note;
   });
   render();
   say(notes.filter(Boolean).join(" "));

@@ -4,10 +4,11 @@ import { shades } from "./figure/cells.js";
 import { readDrawing, sign, widen } from "./figure/drawing.js";
 import { connect, light, paint, shine, target } from "./figure/highlight.js";
 import { ends, matrix } from "./figure/matrix.js";
+import { sizeForm } from "./figure/size_form.js";
 
 function render({ model, el }) {
   faces();
-  el.innerHTML = `<div class="ncd ncd-explore"><form class="sizes"></form><p class="told" role="status"></p>
+  el.innerHTML = `<div class="ncd ncd-explore"><form class="sizes compact" aria-label="Sizes"></form><p class="told" role="status"></p>
 <div class="drawing"></div><label class="wired"><input type="checkbox"> values on the wires</label><div class="value"></div></div>`;
   const box = el.firstElementChild;
   const find = (name) => box.querySelector(`.${name}`);
@@ -22,7 +23,6 @@ function render({ model, el }) {
       if (id !== undefined) put("selected", id === model.get("selected") ? "" : id);
     },
   });
-  const sizes = (change) => put("sizes", { ...model.get("sizes"), ...change });
   light.fold = (id) => {
     const folds = model.get("drawing").folds[id];
     if (folds) put("folded", folds);
@@ -32,7 +32,7 @@ function render({ model, el }) {
     value: () => map(find("value"), model.get("value"), () => model.get("dark")),
     wire_values: () => (find("wired input").checked = model.get("wire_values")),
     told: () => (find("told").textContent = model.get("told")),
-    sizes: () => fill(find("sizes"), model.get("sizes")),
+    sizes: () => showSizes(),
     selected: () => shine({ target: target(model.get("selected") || "-") }),
     axes: () => shine({ axes: model.get("axes") }),
     dark: () => {
@@ -40,7 +40,14 @@ function render({ model, el }) {
       find("value canvas")?.paint();
     },
   };
-  form(find("sizes"), model.get("sliders"), sizes);
+  const showSizes = sizeForm(find("sizes"), model.get("sliders").map(withLimits), {
+    now: (name) => model.get("sizes")[name],
+    set(name, value) {
+      views.told();
+      put("sizes", { ...model.get("sizes"), [name]: value });
+    },
+    say: (note) => note && (find("told").textContent = note),
+  });
   find("wired input").onchange = ({ target: { checked } }) => put("wire_values", checked);
   for (const [name, view] of Object.entries(views)) {
     model.on(`change:${name}`, view);
@@ -53,6 +60,9 @@ function render({ model, el }) {
     host.end();
   };
 }
+
+// A slider that somebody has written may have no limits but its own.
+const withLimits = (size) => ({ least: size.min, most: Infinity, multiple: 1, limits: `${size.min} or more`, ...size });
 
 // In a shadow root @font-face does nothing, so the document has it.
 function faces() {
@@ -72,32 +82,6 @@ function hasDarkGround(el) {
     if (a > 127) return r + g + b < 380;
   }
   return false;
-}
-
-function form(place, sliders, set) {
-  for (const { name, min, max, step, help } of sliders) {
-    const label = document.createElement("label");
-    label.title = help;
-    label.append(Object.assign(document.createElement("span"), { textContent: name }));
-    for (const type of ["range", "number"]) {
-      const input = Object.assign(document.createElement("input"), { type, name, min, step });
-      if (type === "range") input.max = max;
-      else input.step = 1;
-      input.setAttribute("aria-label", name);
-      label.append(input);
-    }
-    place.append(label);
-  }
-  place.onsubmit = (event) => event.preventDefault();
-  place.oninput = ({ target: { name, value } }) => value && set({ [name]: Number(value) });
-}
-
-function fill(place, sizes) {
-  for (const input of place.querySelectorAll("input"))
-    if (input !== document.activeElement || input.type === "range") {
-      if (input.type === "range" && sizes[input.name] > input.max) input.max = sizes[input.name];
-      input.value = sizes[input.name];
-    }
 }
 
 function show(place, { svg, folds, words }, then) {

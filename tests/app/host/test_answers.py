@@ -21,7 +21,6 @@ from ncd.app.scene import own_entry
 from ncd.app.state.link_text import compress_text
 from ncd.errors import LimitError, ParseError
 from ncd.site.document import Slide
-from ncd.systems.catalogue_entry import Knob
 from ncd.systems.lessons.lesson import FILE as LONGEST
 from ncd.systems.lessons.lesson import Lesson, LessonStep
 
@@ -277,23 +276,6 @@ def test_a_slide_has_what_its_view_says() -> None:
 
 
 # --- frames of other sites ------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("knob", "value", "words"),
-    [
-        (Knob("c", 0, 1, 0, switch=True), 1, 'type="checkbox" name="c" aria-label="c, c" checked'),
-        (Knob("c", 0, 1, 0, switch=True, help="help"), 0, 'aria-label="c, help">'),
-        (Knob("w", 0, 1, 0, names=("a", "b")), 1, '<option value="1" selected>b'),
-        (Knob("h", 1, 16, 4, multiple=2), 4, 'min="1" step="2" value="4"'),
-        (Knob("h", 1, 16, 4), 99, 'max="99" step="1" value="99"'),
-        (Knob("h", 1, 16, 4), 4, 'max="16" step="1" value="4"'),
-    ],
-)
-def test_a_knob_in_a_frame_is_a_switch_a_choice_or_a_number(
-    knob: Knob, value: int, words: str
-) -> None:
-    assert words in embed_endpoint._control(knob, value)
 
 
 @pytest.mark.parametrize(

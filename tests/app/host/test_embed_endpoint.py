@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from html import unescape
 from urllib.parse import parse_qsl
@@ -25,11 +26,17 @@ def asked(page: str) -> dict[str, str]:
     return dict(parse_qsl(unescape(query)))
 
 
+def knobs(page: str) -> list[dict[str, object]]:
+    (data,) = re.findall(r'data-knobs="([^"]*)"', page)
+    found: list[dict[str, object]] = json.loads(unescape(data))
+    return found
+
+
 def test_the_page_has_the_diagram_and_its_sizes_alone() -> None:
     page = page_html("multi-head-attention", {"h": "8", "labels": "sizes", "dark": "1"})
     assert page.count("<svg") == 1 and 'style="color-scheme: dark"' in page
     assert asked(page).items() >= {"h": "8", "labels": "sizes", "dark": "1", "y": "20"}.items()
-    assert re.findall(r'type="number" name="(\w+)"', page) == ["h", "k", "m", "y", "x"]
+    assert [knob["name"] for knob in knobs(page)] == ["h", "k", "m", "y", "x", "causal"]
     assert 'data-sizes="off"' in page_html("multi-head-attention", {"sizes": "off"})
 
 

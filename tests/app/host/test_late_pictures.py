@@ -92,7 +92,8 @@ def test_a_failure_of_a_size_before_says_nothing() -> None:
 # --- the page in a frame --------------------------------------------------------------------------
 
 FRAME = """
-Object.assign(document.body.dataset, { page: "unet", ask: "x=1&wide=1280", folds: "{}" });
+const data = { page: "unet", ask: "x=1&wide=1280", folds: "{}", knobs: "[]" };
+Object.assign(document.body.dataset, data);
 globalThis.matchMedia = () => thing({ matches: false });
 document.documentElement.style.colorScheme = "light";
 element(".drawing").querySelector = () => null;

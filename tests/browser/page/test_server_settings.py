@@ -93,7 +93,7 @@ def test_a_frame_is_refused_by_default(page: Page, address: str, school: School)
 def test_a_frame_that_is_allowed_is_live(page: Page, special: str, school: School) -> None:
     frame = school(f'<iframe width=900 height=500 src="{special}/embed/lora?t=3"></iframe>')
     expect(frame.locator(".drawing svg")).to_be_visible()
-    field = frame.locator("input[type=number][name=t]")
+    field = frame.locator("input[type=text][name=t]")
     expect(field).to_have_value("3")
     with page.expect_response(lambda r: "/_ncd/lora" in r.url and "t=5" in r.url) as asked:
         field.fill("5")
@@ -108,12 +108,12 @@ def test_the_component_shows_and_follows_its_attributes(
 ) -> None:
     script = f'<script src="{special}/ncd-diagram.js"></script>'
     frame = school(f'{script}<ncd-diagram system="lora" t="3" dark="1"></ncd-diagram>')
-    expect(frame.locator("input[type=number][name=t]")).to_have_value("3")
+    expect(frame.locator("input[type=text][name=t]")).to_have_value("3")
     page.wait_for_function(  # as high as what it shows
         "parseInt(document.querySelector('ncd-diagram').frame.style.height) > 100"
     )
     page.evaluate("document.querySelector('ncd-diagram').setAttribute('t', 6)")
-    expect(frame.locator("input[type=number][name=t]")).to_have_value("6")
+    expect(frame.locator("input[type=text][name=t]")).to_have_value("6")
 
 
 def test_the_code_for_another_page_is_copied(page: Page, special: str) -> None:

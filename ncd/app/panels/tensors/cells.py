@@ -12,6 +12,7 @@ from ncd.app.parts import heatmap, html_panel
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene, numbers_origin
 from ncd.app.state import knobs
+from ncd.app.state.controls import slider
 from ncd.circuit.circuit import Boundary, Cell, Circuit, Loop, Value
 from ncd.drawing.cell_grids import Slice, dependency_slices
 from ncd.drawing.equation import sides
@@ -47,12 +48,13 @@ CELLS = Panel("Cells", show_cells, follows_moves=True)
 
 def sliders(scene: Scene) -> str:
     """Returns a slider for each index, as in the sidebar."""
-    return "".join(
-        f'<label class="cut"><i>{markup.text(knob.name)}</i> = {scene.settings[knob.name]} '
-        f'<input type="range" min="0" max="{scene.settings[knob.below] - 1}" '
-        f'value="{scene.settings[knob.name]}" data-set="{markup.text(knob.name)}"></label>'
-        for knob in indexes(scene)
-    )
+    return "".join(_slider(knob, scene) for knob in indexes(scene))
+
+
+def _slider(knob: Knob, scene: Scene) -> str:
+    now, places = scene.settings[knob.name], range(scene.settings[knob.below])
+    label = f"<i>{markup.text(knob.name)}</i> = {now}"
+    return slider(markup.text(f"{knob.name} = {now}"), knob.name, places, now, label)
 
 
 def indexes(scene: Scene) -> list[Knob]:

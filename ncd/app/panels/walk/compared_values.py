@@ -225,7 +225,9 @@ def _values(scenes: tuple[Scene, Scene], values: tuple[Value | None, Value]) -> 
 def _dimension_slider(cut: ArraySlice | None) -> str:
     """Returns a slider for the dimension that the Values panel shows as small pictures."""
     return (
-        "" if cut is None or cut.gallery_dim is None else slice_picker.slider(cut, cut.gallery_dim)
+        ""
+        if cut is None or cut.gallery_dim is None
+        else slice_picker.dimension_slider(cut, cut.gallery_dim)
     )
 
 

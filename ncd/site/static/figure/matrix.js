@@ -2,20 +2,13 @@
 
 import { ARROWS } from "./arrows.js";
 import { paintCells, shade } from "./cells.js";
+import { part } from "./elements.js";
 import { isDark } from "./theme.js";
 
 const MOST_CELLS = 512; // along a side of a picture
 const LETTER = 13; // the least height of a row that has a word
 const NARROW = 150; // the width of pictures without words
 const SCALES = { positive: 0, signed: 1, grey: 2, signedDark: 3 }; // the places of the colours of maps
-
-// Returns an element with a text and more elements.
-export function part(tag, text = "", ...inside) {
-  const made = document.createElement(tag);
-  made.textContent = text;
-  made.append(...inside);
-  return made;
-}
 
 export const digit = (value) => (Number.isFinite(value) ? `${Number(value.toPrecision(4))}`.replace("-", "−") : "masked");
 

@@ -14,6 +14,16 @@ export function legal({ least, most, multiple }, value) {
   return multiple * Math.max(first, Math.min(closest, Math.floor(most / multiple)));
 }
 
+// Returns the legal size that a text asks for, and why it is another number than is written there.
+export function readSize(size, text, now) {
+  const asked = Number(`${text}`.replaceAll(",", "").trim() || NaN);
+  const name = spelt(size.name);
+  if (!Number.isFinite(asked)) return { value: now, note: `“${text.trim().slice(0, 20)}” is no whole number. ${name} is ${now}.` };
+  const value = legal(size, Math.round(asked));
+  const why = `it ${size.limits.startsWith("from") ? "goes" : "is"} ${size.limits}. The nearest is ${value.toLocaleString("en-US")}.`;
+  return { value, note: value === asked ? "" : `${name} cannot be ${asked.toLocaleString("en-US")}: ${why}` };
+}
+
 // Returns the legal size that is some steps away, within the slider.
 export function stepped(range, from, steps) {
   const [low, high] = [Math.min(range.min, from), Math.max(range.max, from)];

@@ -1,6 +1,7 @@
 // A walk through the run, op by op: the diagram lights the step, and below stand its values.
 
 import { light, shine } from "../figure/highlight.js";
+import { part } from "../figure/elements.js";
 
 const walk = panel.querySelector(".walk");
 let steps = []; // once there is a run

@@ -1,7 +1,8 @@
 // Values of arrays as pictures, with words beside rows and columns, and their numbers by the pointer.
 
 import { shades } from "../figure/cells.js";
-import { digit, ends, matrix, part } from "../figure/matrix.js";
+import { part } from "../figure/elements.js";
+import { digit, ends, matrix } from "../figure/matrix.js";
 import { spelt } from "../figure/sizes.js";
 import { onTheme } from "../figure/theme.js";
 import { places, strides } from "../figure/thumbnail_cells.js";
