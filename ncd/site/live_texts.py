@@ -114,6 +114,16 @@ def wire_sizes(circuit: Circuit) -> Iterator[tuple[str, str]]:
                 yield f"{value.id}/{axis.name}", axis.size_text.replace(FILL, "")
 
 
+def size_names(circuit: Circuit) -> dict[str, list[str]]:
+    """Returns the names of the sizes that each axis follows from."""
+    found: dict[str, list[str]] = {}
+    for axis in reversed(circuit.axes):
+        sides = [side for side in axis.shape if is_symbolic(side)]
+        if names := {name for side in sides for name in side.trace.read(side.total)}:
+            found[axis.name] = sorted(names)
+    return found
+
+
 def drawn_numbers(circuit: Circuit, plain: Circuit) -> Iterator[tuple[str, list[list[str]]]]:
     """Yields what is drawn with a number, by its id: the title of a block, the marks of an op, and
     the label of an axis, as ``v3/m``; each with its numbers, and what then stands in their place.
@@ -278,9 +288,10 @@ class SizeDependentTexts:
         ``sizes`` are the ranges, ``settings`` the current values, ``renamed`` the axes by former
         names, ``fixed`` the values that must not change; ``parts`` has the texts of each part, or
         null if it does not follow, and ``part_holds`` the place of its conditions among
-        ``conditions``. ``wires``, ``loops``, ``drawn`` and ``words`` are the texts in the drawing,
-        ``described`` those of its descriptions, ``arrays`` the places of each array's axes among
-        ``axes``, for the quiz. ``refused`` are the errors beyond the conditions.
+        ``conditions``. ``grips`` are the sizes that each axis follows from. ``wires``, ``loops``,
+        ``drawn`` and ``words`` are the texts in the drawing, ``described`` those of its
+        descriptions, ``arrays`` the places of each array's axes among ``axes``, for the quiz.
+        ``refused`` are the errors beyond the conditions.
         """
         drawn, drawn_so = self.make_with_facts(
             lambda circuit: dict(drawn_numbers(circuit, self.plain))
@@ -290,6 +301,7 @@ class SizeDependentTexts:
             "sizes": [size_data(size) for size in self.system.sizes],
             "settings": dict(self.system.settings),
             "renamed": dict(self.system.renamed_axes),
+            "grips": size_names(self.circuit) if self.is_traceable else {},
             "wires": dict(wire_sizes(self.circuit)) if self.is_traceable else {},
             "loops": dict(loop_sizes(self.circuit)) if self.is_traceable else {},
             "drawn": drawn if self.is_traceable else {},

@@ -1,8 +1,9 @@
 // The diagram: the drawing from the server, and everything around it.
 
-import { readable, readDrawing, scale, sign, widen } from "../../site/static/figure/drawing.js";
+import { readable, scale, showDrawing } from "../../site/static/figure/drawing.js";
 import { connect, letGo, light, paint, shine, target } from "../../site/static/figure/highlight.js";
 import { replaceHtml } from "../../site/static/figure/html.js";
+import { dropSize, scrub } from "../../site/static/figure/scrub.js";
 import { leaving, moveParts } from "./motion.js";
 import { askNewest } from "./newest_answer.js";
 
@@ -76,7 +77,6 @@ function hold(host, data) {
 function renew(host, data) {
   light.folds = (id) => id in data.folds;
   light.fold = (id) => {
-    clearTimeout(host.click); // the first of the two clicks selects nothing
     if (light.folds(id)) host.send("select", { folded: data.folds[id] });
   };
   const changed = draw(host, data);
@@ -187,18 +187,14 @@ function prepare(host) {
     here.set("of", host.page);
     target.search = here;
   };
-  box.addEventListener("dblclick", (event) => light.fold(event.target.closest("[data-fence]")?.dataset.fence));
-  box.addEventListener("pointerdown", (event) => grab(host, event));
-  box.addEventListener("pointermove", (event) => {
-    drag(host, event);
-    tell(host, event.target, event.clientX, event.clientY);
+  host.hand = scrub(box, {
+    formulas: () => (host.open?.page === host.page ? host.open : null),
+    sizes: () => host.data?.ask && wanted(host),
+    set: (...size) => set(host, ...size),
+    rest: () => settle(host, 0),
+    learn: () => learn(host),
   });
-  for (const end of ["pointerup", "pointercancel"]) box.addEventListener(end, () => drop(host));
-  box.addEventListener("dblclick", (event) => {
-    const own = grip(host, event.target);
-    if (own?.knob) type(host, own);
-  });
-  box.addEventListener("keydown", (event) => key(host, event));
+  box.addEventListener("pointermove", (event) => tell(host, event.target, event.clientX, event.clientY));
   box.addEventListener("pointerleave", () => tell(host, null));
   box.addEventListener("focusin", (event) => beside(host, event.target));
   box.addEventListener("focusout", () => tell(host, null));
@@ -239,7 +235,7 @@ function prepare(host) {
 // Escape clears the selection wherever the focus is, unless it closes something else.
 function escape(host, event) {
   if (event.key !== "Escape" || event.defaultPrevented) return;
-  if (host.drag?.on) return drop(host, true);
+  if (host.hand.drag?.on) return dropSize(host.hand, true);
   const inner = event.composedPath()[0];
   if (inner.closest?.("[aria-expanded=true]:not(svg *), [role=dialog], [role=listbox]")) return;
   tell(host, null);
@@ -251,7 +247,7 @@ function escape(host, event) {
 
 const fill = (host, slot, html) => replaceHtml(host.box.querySelector(`.${slot}`), html);
 
-// Replaces the drawing only if it changed, and restores the focus.
+// Replaces the drawing only if it changed.
 function draw(host, { svg: text, folds, shape, motion }) {
   const moves = motion && host.shape === motion.from;
   host.shape = shape;
@@ -259,20 +255,17 @@ function draw(host, { svg: text, folds, shape, motion }) {
   host.text = text;
   const before = moves && host.box.querySelector(".drawing > svg");
   const old = before && leaving(before);
-  const svg = readDrawing(text);
-  widen(svg);
-  const noted = svg.querySelector(".note"); // callouts stand above and below the drawing
-  const pictured = svg.querySelector(".thumbnail");
-  scale(svg, readable(svg), 1.6, innerWidth <= 640 ? 90 : pictured ? 60 : noted ? 38 : 35);
-  keepPictures(host.box, svg);
-  const focused = name(host.root.activeElement);
-  host.box.querySelector(".drawing").replaceChildren(svg);
-  sign(svg, Object.keys(folds));
+  const fit = (svg) => {
+    const noted = svg.querySelector(".note"); // callouts stand above and below the drawing
+    const pictured = svg.querySelector(".thumbnail");
+    scale(svg, readable(svg), 1.6, innerWidth <= 640 ? 90 : pictured ? 60 : noted ? 38 : 35);
+    keepPictures(host.box, svg);
+  };
+  const svg = showDrawing(host.box.querySelector(".drawing"), text, Object.keys(folds), fit, old ? motion.ids : {});
   call(svg);
   if (old) moveParts(old, svg, motion.ids);
   // What was pushed down becomes visible in a later frame than the one that moves it.
   requestAnimationFrame(() => setTimeout(() => delete document.documentElement.dataset.opening, 30));
-  if (focused) focusPart(svg, focused, old ? motion.ids : {});
   return true;
 }
 
@@ -296,20 +289,6 @@ function keepPictures(box, svg) {
   }
 }
 
-// Focuses the part of a name in a new drawing; `ids` has the old id of each part that has another.
-function focusPart(svg, focused, ids) {
-  const every = [...svg.querySelectorAll("[tabindex]")];
-  const [node, array, axis] = focused.split("/");
-  const moved = (id) => Object.keys(ids).find((own) => ids[own] === id);
-  const now = axis === undefined ? moved(node) : `${node && moved(node)}/${array && moved(array)}/${axis}`;
-  (every.find((each) => name(each) === now) ?? every.find((each) => name(each) === focused))?.focus();
-}
-
-function name(element) {
-  const { node = "", array = "", axis = "", fence = "" } = element?.dataset ?? {};
-  return element?.closest?.("svg") ? fence || `${node}/${array}/${axis}` : "";
-}
-
 // The browser would show a title as a second tooltip; an aria-label is only read aloud.
 function call(svg) {
   for (const title of svg.querySelectorAll("title")) {
@@ -323,7 +302,7 @@ function call(svg) {
 // Shows what the pointer or the focus is on, in words; for a wire, its array with all sizes.
 function tell(host, element, x = 0, y = 0) {
   const tip = host.box.querySelector(".words");
-  const held = host.drag?.on && host.told; // what is dragged, wherever the pointer is
+  const held = host.hand.drag?.on && host.told; // what is dragged, wherever the pointer is
   host.told = held || element?.closest?.(".drawing [aria-label]:not(svg), .chip");
   retell(host, held ? null : element);
   if (!host.told) return;

@@ -20,7 +20,7 @@ from markupsafe import Markup
 
 from ncd.app.figure import code_listing
 from ncd.app.figure.legend_page import CSS, legend_html
-from ncd.app.parts.html_panel import apply_component_selection, read_static, sent_value
+from ncd.app.parts.html_panel import apply_component_selection, sent_value
 from ncd.app.scene import own_entry
 from ncd.app.scene.edited_system import shape
 from ncd.app.scene.panel import Panel, panel_of_part
@@ -197,8 +197,13 @@ _diagram = st.components.v2.component(
 <a class="change" href="yours" hidden>Change it</a>
 <label class="quiz"><input type="checkbox"><span>quiz</span></label></div>
 <div class="words" hidden></div></div>""",
-    css=PANEL_CSS + DIAGRAM_CSS + CSS + read_static("figure/scrub.css"),
-    js=script(*(f"app/figure/{n}.js" for n in ("live_numbers", "scrub", "reconnect", "component"))),
+    css=PANEL_CSS + DIAGRAM_CSS + CSS,
+    js=script(
+        *(
+            f"app/figure/{n}.js"
+            for n in ("live_numbers", "follow_session", "reconnect", "component")
+        )
+    ),
 )
 
 _message = st.components.v2.component("ncd_told", js=script("app/figure/broadcast.js"))

@@ -2,7 +2,9 @@
 // and in the panel if the server has sent its formulas.
 
 import { paint } from "../../site/static/figure/highlight.js";
+import { writeLabels } from "../../site/static/figure/labels.js";
 import { bindTexts, LETTERS, texts, writeText } from "../../site/static/figure/polynomials.js";
+import { grip, sizeHint } from "../../site/static/figure/scrub.js";
 
 const NUMBER = "[\\d,.]+(?: [kMGT]?[A-Za-z]+)?";
 const PANELS = ["shapes", "source", "cost"];
@@ -45,7 +47,7 @@ function adapt(host) {
   const now = texts(open, wanted(host));
   if (!now) return void learn(host);
   const { box } = host;
-  write(host, "wires", box.querySelector(".drawing"), now, (root) => onWires(host, root));
+  writeLabels(box.querySelector(".drawing"), open, now);
   write(host, "chips", box.querySelector(".chips"), now, (root) => bindTexts(root, open.chips));
   const panel = panelNow();
   if (now.whole && panel.content && panel.name === open.panelled)
@@ -77,16 +79,6 @@ function like(text) {
   return new RegExp(`^${plain.replace(LETTERS, NUMBER)}$`);
 }
 
-// The last text of a label is its size, if sizes are shown.
-function onWires(host, root) {
-  if (host.data.labels === "names") return [];
-  return [...root.querySelectorAll(":is(.wire, .label)[data-array] > text:last-of-type")].map((text) => {
-    const { array, axis } = text.parentNode.dataset;
-    const own = array.split(" ").find((id) => host.open.wires[`${id}/${axis}`]);
-    return [own && text.firstChild, host.open.wires[`${own}/${axis}`] ?? ""];
-  });
-}
-
 // Writes the numbers again when a run has replaced the panel by one of its own sizes.
 const replaced = (host) => host.want && adapt(host);
 
@@ -104,10 +96,8 @@ function escaped(text) {
 }
 
 function hinted(host, element) {
-  const own = element && grip(host, element);
-  const said = own && hint(own);
-  if (said) own.own.setAttribute("aria-description", said);
-  if (own?.knob) own.own.classList.add("grip");
+  const own = element && grip(host.hand, element);
+  const said = own && sizeHint(own);
   return said ? `<span class="hint">${said}</span>` : "";
 }
 

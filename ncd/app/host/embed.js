@@ -1,8 +1,11 @@
 // The page in a frame: requests a drawing whenever a size moves, a block folds or the frame is
 // resized, and tells the page around it how high it is.
 
-import { readDrawing, sign, widen } from "../../site/static/figure/drawing.js";
-import { connect, light, shine } from "../../site/static/figure/highlight.js";
+import { showDrawing } from "../../site/static/figure/drawing.js";
+import { connect, light, paint } from "../../site/static/figure/highlight.js";
+import { writeLabels } from "../../site/static/figure/labels.js";
+import { texts } from "../../site/static/figure/polynomials.js";
+import { scrub } from "../../site/static/figure/scrub.js";
 import { sizeForm } from "../../site/static/figure/size_form.js";
 import { askNewest } from "../figure/newest_answer.js";
 
@@ -14,20 +17,40 @@ const asked = new URLSearchParams(document.body.dataset.ask);
 let folds = JSON.parse(document.body.dataset.folds);
 let drawn = `${asked}`;
 const asker = {};
+let formulas = null;
+let learnt = ""; // the settings for which the formulas were asked for
 let note = ""; // why a size is not what was typed
 
-connect({ parentElement: document, setTriggerValue() {} });
+const host = connect({ parentElement: document, setTriggerValue() {} });
 light.fold = (id) => folds[id] && want({ folded: folds[id] });
-fit();
+draw();
 
 const showSizes = sizeForm(form, JSON.parse(document.body.dataset.knobs), {
   now: (name) => Number(asked.get(name)),
-  set(name, value) {
-    note = "";
-    want({ [name]: value });
-  },
+  set,
   say: (text) => say((note = text)),
 });
+scrub(host.box, { formulas: () => formulas, sizes: () => asked, set, learn });
+
+function set(name, value) {
+  note = "";
+  want({ [name]: value });
+}
+
+// Asks for the formulas of all numbers, when somebody points at a size.
+async function learn() {
+  if (learnt === `${asked}`) return;
+  learnt = `${asked}`;
+  const answer = await fetch(`../_ncd/${page}?${asked}&scrub=`).catch(() => null);
+  if (answer?.status === 200) formulas = await answer.json();
+}
+
+// Writes the sizes into the labels until the drawing comes.
+function label() {
+  const fill = formulas && texts(formulas, asked);
+  if (fill) writeLabels(drawing, formulas, fill);
+}
+
 addEventListener("resize", () => want({ wide: innerWidth }));
 dark.addEventListener("change", themed);
 new ResizeObserver(tall).observe(document.querySelector(".ncd"));
@@ -44,6 +67,7 @@ function want(change) {
   asked.set("wide", [340, 620, 860, 1280].findLast((n) => n <= asked.get("wide")) ?? 340);
   link();
   showSizes();
+  label();
   askNewest(asker, {
     wanted: () => `${asked}` !== drawn && `../_ncd/${page}?${asked}`,
     show,
@@ -62,17 +86,13 @@ function show(found, address) {
   drawn = address.split("?")[1];
   say(note);
   folds = found.folds;
-  drawing.replaceChildren(readDrawing(found.svg));
-  fit();
-  shine({});
+  draw(found.svg);
+  if (formulas && !texts(formulas, asked)) learn();
 }
 
-function fit() {
-  const svg = drawing.querySelector("svg");
-  if (!svg) return;
-  svg.removeAttribute("height");
-  widen(svg);
-  sign(svg, Object.keys(folds));
+function draw(text) {
+  showDrawing(drawing, text, Object.keys(folds), (svg) => svg.removeAttribute("height"));
+  paint(host);
 }
 
 // The full page opens with the sizes of the frame.

@@ -13,7 +13,7 @@ come with the conditions under which they hold. The browser evaluates them while
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qsl
@@ -36,7 +36,7 @@ from ncd.app.state.cache import CACHE, get_or_make
 from ncd.app.state.knobs import FORMATS, read_session_formats
 from ncd.circuit.circuit import Circuit
 from ncd.circuit.sized_system import traced_circuit
-from ncd.formulas.traced_sizes import FILL, SizeTrace, is_symbolic
+from ncd.formulas.traced_sizes import FILL, SizeTrace
 from ncd.site import source_listing
 from ncd.site.entry_page import size_range
 from ncd.site.live_texts import (
@@ -45,6 +45,7 @@ from ncd.site.live_texts import (
     changed_texts,
     changes,
     size_data,
+    size_names,
     texts,
     wire_sizes,
 )
@@ -79,7 +80,7 @@ def page_formulas(scene: Scene, panel: str) -> Formulas | None:
     }
     with trace.without_facts():
         said["cost"] = diagram.cost_line(own, None).replace(FILL, "")
-        said["grips"] = {name: sorted(knobs) for name, knobs in _grips(circuit)}
+        said["grips"] = size_names(circuit)
     before = list(trace.holds)
     said["panel"] = _panel(scene, own, panel) if panel in PANELS else []
     facts = {"holds": before, "also": [fact for fact in trace.holds if fact not in before]}
@@ -108,19 +109,6 @@ def _panel(plain: Scene, own: Scene, panel: str) -> list[tuple[int, str]]:
     said, text = lines(plain.term), lines(own.term)
     html = source_listing.listing_html(said, plain.circuit, plain.dark)
     return changes(texts(html), "".join(line.text or " " for line in text))
-
-
-# --- numbers --------------------------------------------------------------------------------------
-
-
-def _grips(circuit: Circuit) -> Iterator[tuple[str, set[str]]]:
-    """Yields each axis with the knobs that its size depends on."""
-    for axis in reversed(circuit.axes):
-        knobs = {
-            name for side in axis.shape if is_symbolic(side) for name in side.trace.read(side.total)
-        }
-        if knobs:
-            yield axis.name, knobs
 
 
 # --- The endpoint that draws while a slider is still being moved, without a run of the page

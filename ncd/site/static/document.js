@@ -1,7 +1,7 @@
 // The page of one diagram: the selection and its card, collapsed blocks, light and dark theme.
 
 import { bytes } from "./figure/bytes.js";
-import { readDrawing, sign, widen } from "./figure/drawing.js";
+import { showDrawing } from "./figure/drawing.js";
 import { connect, letGo, light, paint, shine, target } from "./figure/highlight.js";
 import { isDark, onTheme, turnTheme } from "./figure/theme.js";
 import { paintWires } from "./figure/wire_values.js";
@@ -19,19 +19,21 @@ let view = 0; // the place of those for this width; the first is in the page its
 let selected = "";
 let from = null; // where the focus was when a card opened
 
-fit(drawing.querySelector("svg"));
+showDrawing(drawing, "", rowIds(), fit);
 mark();
 
-// Slightly enlarged where there is room; wires get a wider invisible stroke to point at.
+// Slightly enlarged where there is room.
 function fit(svg) {
   svg.style.width = `min(100%, ${1.3 * svg.viewBox.baseVal.width}px)`;
-  widen(svg);
-  sign(svg, rows().map((row) => row.dataset.fold));
 }
 
 // A row for each block that can be collapsed.
 function rows() {
   return [...document.querySelectorAll(".row[data-fold]")];
+}
+
+function rowIds() {
+  return rows().map((row) => row.dataset.fold);
 }
 
 // Applies a click; clicking the same part again clears the selection. Axes are already locked.
@@ -72,7 +74,7 @@ function close() {
   back?.focus();
 }
 
-light.fold = fold;
+light.fold = foldBlock;
 
 // The page contains, compressed, the drawings of every state of its collapsed blocks for some widths
 // of the page, the cards by their ids, and the parts that open.
@@ -93,7 +95,7 @@ async function unpack(id) {
   return new Response(stream).json();
 }
 
-async function fold(id) {
+async function foldBlock(id) {
   const { drawings: found } = (await views)[mode][view];
   if (!rows().some((row) => row.dataset.fold === id)) return;
   const shut = new Set(state.split(" ").filter(Boolean));
@@ -103,7 +105,7 @@ async function fold(id) {
   const inner = folds ? inside(id) : new Set();
   const wanted = new Set([...shut].filter((other) => !inner.has(other)));
   state = nearest(Object.keys(found), wanted, id);
-  show(found[state], id);
+  show(found[state]);
 }
 
 // A large diagram has only some states in the page: picks the one most like the wish.
@@ -173,12 +175,8 @@ async function paintValues() {
   else paintWires(drawing, told, isDark());
 }
 
-function show(text, id) {
-  const focused = drawing.contains(document.activeElement);
-  const svg = readDrawing(text);
-  drawing.replaceChildren(svg);
-  fit(svg);
-  if (focused) svg.querySelector(`[data-fence="${id}"]`)?.focus();
+function show(text) {
+  showDrawing(drawing, text, rowIds(), fit);
   label();
   document.ncdQuiz?.veil();
   paintValues();
@@ -238,10 +236,6 @@ function embed(root) {
   new ResizeObserver(tell).observe(box);
 }
 
-drawing.addEventListener("dblclick", (event) => {
-  const block = event.target.closest("[data-fence]");
-  if (block) fold(block.dataset.fence);
-});
 document.addEventListener(
   "keydown",
   (event) => {

@@ -3,6 +3,7 @@
 
 import { grade } from "./figure/grading.js";
 import { letGo, shine, target } from "./figure/highlight.js";
+import { named, SIZE } from "./figure/labels.js";
 
 const quiz = document.querySelector(".quiz");
 const answer = quiz.querySelector("input");

@@ -2,9 +2,11 @@
 // (see live_texts.py) write every text again; where they do not hold, the page says why.
 
 import { COLOURS, light, setAxes } from "./figure/highlight.js";
+import { writeDescriptions, writeLabels } from "./figure/labels.js";
 import { bindTexts, texts, writeText } from "./figure/polynomials.js";
+import { scrub } from "./figure/scrub.js";
 import { sizeForm } from "./figure/size_form.js";
-import { dragSteps, readSize, spelt, stepped, swallowClick } from "./figure/sizes.js";
+import { readSize, spelt } from "./figure/sizes.js";
 
 const live = JSON.parse(document.getElementById("live").textContent);
 for (const own of Object.values(live.arrays)) own.axes = own.axes.map((i) => live.axes[i]);
@@ -15,8 +17,7 @@ const parts = new Map(Object.keys(live.parts).map((name) => [name, bound(name)])
 let fill = null;
 let frame = 0;
 
-const range = (name) => live.sizes.find((size) => size.name === name);
-const follows = (name) => !(name in live.fixed);
+live.knobs = Object.fromEntries(live.sizes.map((size) => [size.name, size]));
 
 // Returns the text nodes of a part, each with its text in letters.
 function bound(name) {
@@ -42,6 +43,13 @@ function writer(open, sizes) {
     if (error instanceof RangeError) return null; // a quotient by 0
     throw error;
   }
+}
+
+// Writes the sizes into the drawing and its words.
+function label() {
+  if (!fill) return;
+  writeLabels(drawing, live, fill);
+  writeDescriptions([drawing.querySelector("svg > desc"), document.querySelector(".told > .said")], live.described, fill);
 }
 
 // --- what is shown -------------------------------------------------------------------------------
@@ -116,28 +124,14 @@ document.querySelector(".reset").addEventListener("click", () => {
   address();
 });
 
-// A size in the list of axes, or the name on a wire, is dragged.
-let held = null;
-document.addEventListener("pointerdown", (event) => {
-  const own = event.button === 0 && event.target.closest?.(".row[data-axis], :is(.wire, .label) > text");
-  const axis = own && (own.dataset.axis ?? own.parentNode.dataset.axis);
-  if (axis && range(axis) && follows(axis)) held = { axis, x: event.clientX, from: wanted.get(axis), on: false };
+scrub(host.box, {
+  formulas: () => live,
+  sizes: () => wanted,
+  set(name, value, asked = value) {
+    ask(name, value);
+    say(readSize(live.knobs[name], asked).note);
+  },
 });
-document.addEventListener("pointermove", (event) => {
-  const steps = held && dragSteps(held, event, range(held.axis));
-  if (steps === null) return;
-  held.on = true;
-  document.body.classList.add("dragging");
-  ask(held.axis, stepped(range(held.axis), held.from, steps));
-});
-for (const end of ["pointerup", "pointercancel"])
-  document.addEventListener(end, () => {
-    if (held?.on) {
-      document.body.classList.remove("dragging");
-      swallowClick(document);
-    }
-    held = null;
-  });
 
 // --- the link ------------------------------------------------------------------------------------
 
@@ -168,7 +162,7 @@ function open_link(text) {
   const notes = live.sizes.map(({ name }) => {
     const asked = link.get(name);
     if (asked === null) return "";
-    const { value, note } = readSize(range(name), `${{ true: 1, false: 0 }[asked] ?? asked}`, START.get(name));
+    const { value, note } = readSize(live.knobs[name], `${{ true: 1, false: 0 }[asked] ?? asked}`, START.get(name));
     ask(name, value);
     return note;
   });

@@ -1,9 +1,10 @@
 // The widget in a notebook, after anywidget's protocol: traits in, traits out.
 
 import { shades } from "./figure/cells.js";
-import { readDrawing, sign, widen } from "./figure/drawing.js";
+import { showDrawing } from "./figure/drawing.js";
 import { connect, light, paint, shine, target } from "./figure/highlight.js";
 import { ends, matrix } from "./figure/matrix.js";
+import { scrub } from "./figure/scrub.js";
 import { sizeForm } from "./figure/size_form.js";
 
 function render({ model, el }) {
@@ -28,7 +29,10 @@ function render({ model, el }) {
     if (folds) put("folded", folds);
   };
   const views = {
-    drawing: () => show(find("drawing"), model.get("drawing"), () => paint(host)),
+    drawing: () => {
+      show(find("drawing"), model.get("drawing"));
+      paint(host);
+    },
     value: () => map(find("value"), model.get("value"), () => model.get("dark")),
     wire_values: () => (find("wired input").checked = model.get("wire_values")),
     told: () => (find("told").textContent = model.get("told")),
@@ -40,14 +44,16 @@ function render({ model, el }) {
       find("value canvas")?.paint();
     },
   };
-  const showSizes = sizeForm(find("sizes"), model.get("sliders").map(withLimits), {
-    now: (name) => model.get("sizes")[name],
-    set(name, value) {
-      views.told();
-      put("sizes", { ...model.get("sizes"), [name]: value });
-    },
-    say: (note) => note && (find("told").textContent = note),
-  });
+  const sizes = model.get("sliders").map(withLimits);
+  const set = (name, value) => {
+    views.told();
+    put("sizes", { ...model.get("sizes"), [name]: value });
+  };
+  const say = (note) => note && (find("told").textContent = note);
+  const showSizes = sizeForm(find("sizes"), sizes, { now: (name) => model.get("sizes")[name], set, say });
+  const formulas = { knobs: Object.fromEntries(sizes.map((size) => [size.name, size])), wires: {}, fixed: {} };
+  formulas.grips = Object.fromEntries(sizes.map(({ name }) => [name, [name]])); // an axis of that name
+  scrub(box, { formulas: () => formulas, sizes: () => new Map(Object.entries(model.get("sizes"))), set });
   find("wired input").onchange = ({ target: { checked } }) => put("wire_values", checked);
   for (const [name, view] of Object.entries(views)) {
     model.on(`change:${name}`, view);
@@ -84,15 +90,10 @@ function hasDarkGround(el) {
   return false;
 }
 
-function show(place, { svg, folds, words }, then) {
+function show(place, { svg, folds, words }) {
   if (!svg) return;
-  const drawn = readDrawing(svg);
-  place.replaceChildren(drawn);
-  drawn.removeAttribute("height");
+  const drawn = showDrawing(place, svg, Object.keys(folds), (svg) => svg.removeAttribute("height"));
   drawn.setAttribute("aria-label", words);
-  widen(drawn);
-  sign(drawn, Object.keys(folds));
-  then();
 }
 
 // Shows an array as a map of its numbers.

@@ -39,7 +39,7 @@ const corner = ({ x, y }) => ({ x: x.baseVal.value, y: y.baseVal.value });
 const DEPTH = 9; // of a collapsed block, whose front begins below the corner of its outline
 
 // Adds a small sign to the corner of each block that can be collapsed or expanded.
-export function sign(svg, ids) {
+function sign(svg, ids) {
   for (const block of svg.querySelectorAll("[data-fence]")) {
     const { fence, node } = block.dataset;
     if (!ids.includes(fence)) continue;
@@ -54,4 +54,31 @@ export function sign(svg, ids) {
     block.setAttribute("aria-expanded", !node);
     block.setAttribute("aria-keyshortcuts", "f");
   }
+}
+
+// Shows a drawing in a place, or the one that is there without a text, with a sign at each block of
+// `ids`, which fold; `fit` gives it its size. The part that has the focus keeps it, though it may have had another id, which `moved` knows.
+export function showDrawing(place, text, ids, fit, moved = {}) {
+  const focused = partName(place.getRootNode().activeElement);
+  const svg = text ? readDrawing(text) : place.querySelector("svg");
+  if (!svg) return null;
+  widen(svg);
+  fit(svg);
+  place.replaceChildren(svg);
+  sign(svg, ids);
+  if (focused) focusPart(svg, focused, moved);
+  return svg;
+}
+
+function focusPart(svg, focused, ids) {
+  const every = [...svg.querySelectorAll("[tabindex]")];
+  const [node, array, axis] = focused.split("/");
+  const moved = (id) => Object.keys(ids).find((own) => ids[own] === id);
+  const now = axis === undefined ? moved(node) : `${node && moved(node)}/${array && moved(array)}/${axis}`;
+  (every.find((each) => partName(each) === now) ?? every.find((each) => partName(each) === focused))?.focus();
+}
+
+function partName(element) {
+  const { node = "", array = "", axis = "", fence = "" } = element?.dataset ?? {};
+  return element?.closest?.("svg") ? fence || `${node}/${array}/${axis}` : "";
 }

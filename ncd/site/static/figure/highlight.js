@@ -38,6 +38,10 @@ function open(root) {
   box.addEventListener("focusin", (event) => shine({ hover: aim(event.target) }));
   box.addEventListener("focusout", () => shine({ hover: null }));
   box.onclick = (event) => act(host, event);
+  box.addEventListener("dblclick", ({ target }) => {
+    const block = target.closest(".drawing:not(.part) [data-fence]");
+    if (block) fold(host, block.dataset.fence);
+  });
   box.onkeydown = (event) => press(host, event);
   return host;
 }
@@ -144,10 +148,15 @@ function act(host, event) {
     return;
   }
   if (asked.pick !== undefined) host.send("pick", asked.pick);
-  else if (asked.fold !== undefined) light.fold?.(asked.fold);
+  else if (asked.fold !== undefined) fold(host, asked.fold);
   else if (asked.axes !== undefined) keep(host, asked.axes);
   else if (light.goes?.(asked.id)) return;
   else if (event.detail < 2) selectSoon(host, asked, event.detail && light.folds?.(asked.id));
+}
+
+function fold(host, id) {
+  clearTimeout(host.click); // the first of two clicks selects nothing
+  light.fold?.(id);
 }
 
 // Selects a part; a block that a double click would fold after 0.3 s, the time of a second click.
@@ -181,5 +190,5 @@ function press(host, event) {
     event.preventDefault();
     act(host, event);
   } else if (key.toLowerCase() === "f" && block && !event.ctrlKey && !event.metaKey)
-    light.fold?.(block.dataset.fence);
+    fold(host, block.dataset.fence);
 }
