@@ -50,6 +50,7 @@ from ncd.site.markup import (
     DIAGRAM_CSS,
     LEGEND_CSS,
     PANEL_CSS,
+    QUIZ_CSS,
     SIZES_CSS,
     THEME_CSS,
 )
@@ -292,7 +293,7 @@ def css(drawings: Iterable[Drawing], more: Iterable[Drawing] = ()) -> str:
         for name in names
     )
     page = (FOLDER / "document.css").read_text()
-    sheets = THEME_CSS + PANEL_CSS + DIAGRAM_CSS + SIZES_CSS + LEGEND_CSS + page
+    sheets = THEME_CSS + PANEL_CSS + DIAGRAM_CSS + SIZES_CSS + QUIZ_CSS + LEGEND_CSS + page
     return f"{font_faces(spans)}:root{{{colours}}}\n{sheets}"
 
 

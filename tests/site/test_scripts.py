@@ -147,6 +147,22 @@ def test_a_field_takes_legal_sizes_while_they_are_typed_and_says_what_is_not() -
     assert typed["said"] == ["h cannot be 120: it goes from 1 to 99. The nearest is 99."]
 
 
+# --- the quiz
+
+
+@pytest.mark.parametrize(
+    ("ends", "score"),
+    [
+        ([], ""),
+        (["right"], "1 of 1 at the first try"),
+        (["right", "later"], "1 of 2 at the first try"),
+        (["shown", "right", "shown"], "1 of 3 at the first try, 2 shown"),
+    ],
+)
+def test_the_score_counts_first_tries(ends: list[str], score: str) -> None:
+    assert called(script(f"{FIGURE}/quiz.js"), "score", [[ends]]) == [score]
+
+
 # --- colours
 
 

@@ -14,7 +14,6 @@ from typing import Any
 import streamlit as st
 
 from ncd.app.parts import html_panel
-from ncd.app.parts.html_panel import read_static
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state import hide_sizes, selection
@@ -26,7 +25,7 @@ from ncd.drawing.pipeline import draw
 from ncd.language.axes import Axis
 from ncd.language.torch_code import Arg
 from ncd.site import markup, source_listing
-from ncd.site.markup import DIAGRAM_CSS, PANEL_CSS
+from ncd.site.markup import DIAGRAM_CSS, PANEL_CSS, QUIZ_CSS
 from ncd.site.quiz_facts import axis_facts, computed_axes, taken_axes, without_size_labels
 from ncd.site.scripts import script
 from ncd.write.torch_source.source_file import lines
@@ -156,8 +155,8 @@ ACTS = (RIGHT, LATER, "show", "next", "again", "end")
 
 _quiz = st.components.v2.component(
     "ncd_quiz",
-    html=read_static("teach/quiz.html"),
-    css=PANEL_CSS + DIAGRAM_CSS + read_static("teach/quiz.css"),
+    html='<form class="ncd quiz" aria-label="Quiz"></form>',
+    css=PANEL_CSS + DIAGRAM_CSS + QUIZ_CSS,
     js=script("app/teach/quiz.js"),
 )
 
@@ -275,8 +274,8 @@ def show(scene: Scene) -> None:
             "key": _key(value) if value else "",
             "facts": facts(scene, value) if value and not done else {},
             "done": bool(done),
-            "axes": _chips(scene),
-            "score": _score(found),
+            "choices": _choices(scene),
+            "ends": list(found.outcomes.values()),
         },
         on_act_change=_act,
     )
@@ -312,8 +311,8 @@ def _solution(circuit: Circuit, value: Value, done: str) -> str:
     return f"{sign} <b>{shape}</b> {how}"
 
 
-def _chips(scene: Scene) -> str:
-    """Returns the axes in sight as buttons, each with its size if that is given."""
+def _choices(scene: Scene) -> list[tuple[str, str, str]]:
+    """Returns the axes in sight, each with what it adds to an answer, and that as HTML."""
     circuit, seen = scene.circuit, visible_arrays(scene)
     out = computed_axes(circuit, scene.settings)
     alike: dict[str, set[str]] = {}
@@ -323,23 +322,9 @@ def _chips(scene: Scene) -> str:
             for axis in (a for a in without_size_labels(value.array) if a.size is not None):
                 axes.setdefault(axis.display_name, axis)
                 alike.setdefault(axis.display_name, set()).add(axis.size_text)
-    return "".join(
-        _chip(a, a.display_name in out or len(alike[name]) > 1) for name, a in axes.items()
-    )
+    return [_choice(a, a.display_name in out or len(alike[name]) > 1) for name, a in axes.items()]
 
 
-def _chip(axis: Axis, hidden: bool) -> str:
+def _choice(axis: Axis, hidden: bool) -> tuple[str, str, str]:
     size = "" if hidden else f" {axis.size_text}"
-    says = markup.text(f"{axis.display_name}{size}")
-    return (
-        f'<button type="button" class="chip" data-axis="{markup.text(axis.name)}" '
-        f'data-say="{says}" aria-label="add {says}">{markup.axis(axis)}{markup.text(size)}</button>'
-    )
-
-
-def _score(found: Round) -> str:
-    ends = list(found.outcomes.values())
-    if not ends:
-        return ""
-    shown = f", {ends.count(SHOWN)} shown" if SHOWN in ends else ""
-    return f"{ends.count(RIGHT)} of {len(ends)} at the first try{shown}"
+    return axis.name, f"{axis.display_name}{size}", f"{markup.axis(axis)}{markup.text(size)}"

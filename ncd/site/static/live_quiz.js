@@ -1,31 +1,27 @@
 // The quiz of the page asks for the shapes of arrays. Sizes and the asked names are hidden in the
-// drawing; grading.js grades the answers.
+// drawing.
 
-import { grade } from "./figure/grading.js";
+import { part } from "./figure/elements.js";
 import { letGo, shine, target } from "./figure/highlight.js";
 import { named, SIZE } from "./figure/labels.js";
+import { quizForm } from "./figure/quiz.js";
 
-const quiz = document.querySelector(".quiz");
-const answer = quiz.querySelector("input");
-const round = { on: false, asked: "", done: new Map(), tried: new Set() };
+const quiz = document.querySelector("form.quiz");
+const round = { on: false, asked: "", done: new Map() };
+const showQuestion = quizForm(quiz, (act) => {
+  if (act === "show") settle("shown");
+  else if (act === "next") pose(following());
+  else if (act !== "again") settle(act);
+  else {
+    round.done.clear();
+    pose(following());
+  }
+});
+quiz.querySelector("[data-do=end]").remove(); // above the diagram is a button for it
 
 document.ncdQuiz = refresh;
 Object.assign(refresh, { start, pick, on: false, veil });
 document.querySelector(".tools .ask").addEventListener("click", () => (round.on ? end() : start()));
-quiz.addEventListener("submit", (event) => {
-  event.preventDefault();
-  judge();
-});
-quiz.addEventListener("click", ({ target }) => {
-  const { say: word } = target.closest("[data-say]")?.dataset ?? {};
-  if (word) {
-    answer.value = `${answer.value.trimEnd()} ${word} `.trimStart();
-    answer.focus();
-  }
-  const act = target.closest("[data-do]")?.dataset.do;
-  if (act === "show") settle("shown");
-  if (act === "next") pose(following());
-});
 
 // --- questions -----------------------------------------------------------------------------------
 
@@ -80,10 +76,6 @@ function pick(id) {
 
 function pose(id) {
   round.asked = id ?? "";
-  answer.value = "";
-  const own = live.arrays[id];
-  quiz.querySelector(".question").textContent = own ? `What shape leaves ${own.of}?` : "No array here can be asked for.";
-  quiz.querySelector(".verdict").textContent = "";
   shine({ target: target(round.asked) });
   refresh();
 }
@@ -92,41 +84,26 @@ function pose(id) {
 function refresh() {
   if (!round.on) return;
   veil();
-  const out = round.asked ? round.done.get(key(round.asked)) : "";
-  quiz.classList.toggle("done", Boolean(out));
-  if (out) quiz.querySelector(".verdict").innerHTML = solution(out);
+  const own = live.arrays[round.asked];
+  const out = own ? round.done.get(key(round.asked)) : "";
   const choices = new Map();
-  for (const id of askable()) for (const axis of shape(id)) choices.set(axis[1], axis);
-  quiz.querySelector(".choices").replaceChildren(...[...choices.values()].map(choice));
-  const ends = [...round.done.values()];
-  const given = ends.filter((one) => one === "shown").length;
-  const first = ends.filter((one) => one === "right").length;
-  quiz.querySelector(".score").textContent = ends.length ? `${first} of ${ends.length} at the first try${given ? `, ${given} shown` : ""}` : "";
-}
-
-function choice([name, called, html]) {
-  const button = document.createElement("button");
-  Object.assign(button, { type: "button", innerHTML: html });
-  Object.assign(button.dataset, { say: called, axis: name });
-  return button;
+  for (const id of askable()) for (const [name, called, html] of shape(id)) choices.set(called, [name, called, html]);
+  showQuestion({
+    asked: round.asked,
+    key: own ? key(round.asked) : "",
+    ask: own ? `What shape leaves ${part("i", own.of).innerHTML}?` : "No array here can be asked for.",
+    said: out ? solution(out) : "",
+    facts: own ? { wanted: shape(round.asked), known: live.axes.map(now), found: live.computed, taken: own.taken, drawn: drawnOrder(round.asked) } : {},
+    done: Boolean(out),
+    choices: [...choices.values()],
+    ends: [...round.done.values()],
+  });
 }
 
 function solution(out) {
   const every = shape(round.asked).map(([, , html, size]) => `${html} ${size}`);
   const sign = out === "shown" ? "It is" : "✓";
   return `${sign} <b>${every.join(" · ") || "a number, without axes"}</b>`;
-}
-
-// --- answers -------------------------------------------------------------------------------------
-
-function judge() {
-  if (round.done.has(key(round.asked))) return pose(following());
-  const { taken } = live.arrays[round.asked];
-  const rules = { found: live.computed, taken, drawn: drawnOrder(round.asked) };
-  const { right, words, whole } = grade(answer.value, shape(round.asked), live.axes.map(now), rules);
-  if (right) return settle(round.tried.has(key(round.asked)) ? "later" : "right");
-  if (whole) round.tried.add(key(round.asked));
-  quiz.querySelector(".verdict").innerHTML = words;
 }
 
 function settle(out) {

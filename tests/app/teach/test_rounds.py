@@ -179,19 +179,6 @@ def test_an_answer_says_the_shape_and_what_the_op_does() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ends", "score"),
-    [
-        ((), ""),
-        (("right",), "1 of 1 at the first try"),
-        (("right", "later"), "1 of 2 at the first try"),
-        (("shown", "right", "shown"), "1 of 3 at the first try, 2 shown"),
-    ],
-)
-def test_the_score_counts_first_tries(ends: tuple[str, ...], score: str) -> None:
-    assert quiz._score(Round("lora", outcomes=dict(enumerate(ends)))) == score  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
     ("seen", "computed", "says"),
     [
         ((), set(), ["t 5", "m 3"]),
@@ -206,10 +193,10 @@ def test_axes_in_sight_are_offered_with_the_sizes_that_are_given(
         patch.object(quiz, "visible_arrays", lambda scene: dict.fromkeys(seen)),
         patch.object(quiz, "computed_axes", lambda *_: computed),
     ):
-        chips = quiz._chips(HERE).split("</button>")[:-1]
+        choices = quiz._choices(HERE)
         several = replace(HERE, term=ncd.Id("m:3") @ ncd.Id("m:4 n"))
-        assert [text(one) for one in quiz._chips(several).split("</button>")[:-1]] == ["m"]
-    assert [text(one) for one in chips] == says
+        assert [text(html) for _, _, html in quiz._choices(several)] == ["m"]
+    assert [text(html) for _, _, html in choices] == [said for _, said, _ in choices] == says
 
 
 @pytest.mark.parametrize(

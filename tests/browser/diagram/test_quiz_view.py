@@ -33,7 +33,7 @@ def address_says(page: Page, text: str) -> None:
 
 def test_a_teachers_link_asks_for_a_wire_and_hides_sizes(page: Page, address: str) -> None:
     quiz = visit(page, address, f"quiz=1&select={SCORES}")
-    expect(quiz.locator(".ask")).to_have_text("What shape leaves Einsum scores?")
+    expect(quiz.locator(".question")).to_have_text("What shape leaves Einsum scores?")
     wires = page.locator(f".drawing .wire[data-array={SCORES}]")
     expect(wires).to_have_count(3)
     expect(page.locator(f".drawing .wire.lit[data-array={SCORES}]")).to_have_count(3)
@@ -57,10 +57,10 @@ def test_an_answer_is_clicked_together_and_a_wire_is_chosen(page: Page, address:
     quiz = visit(page, address, "")
     page.get_by_role("checkbox", name="quiz").check()
     address_says(page, "quiz=1")
-    expect(quiz.locator(".ask")).to_contain_text("Linear Q")
+    expect(quiz.locator(".question")).to_contain_text("Linear Q")
     wire = page.locator(f".drawing .wire[data-array={NAMES['v']}][data-axis=k]")
     wire.locator(".hit").click(force=True)
-    expect(quiz.locator(".ask")).to_contain_text("Linear V")
+    expect(quiz.locator(".question")).to_contain_text("Linear V")
     address_says(page, f"select={NAMES['v']}")
     for axis in "xkh":
         quiz.get_by_role("button", name=re.compile(f"^add {axis} ")).click(force=True)
@@ -81,7 +81,7 @@ def test_a_round_by_the_keyboard_alone(page: Page, address: str) -> None:
     expect(quiz.locator(".said")).to_contain_text("✓")
     expect(quiz.get_by_role("button", name="Next wire")).to_be_focused()
     page.keyboard.press("Enter")
-    expect(quiz.locator(".ask")).to_contain_text("Linear K")
+    expect(quiz.locator(".question")).to_contain_text("Linear K")
     expect(field(page)).to_be_focused()
     page.keyboard.press("Tab")
     page.keyboard.press("Tab")
@@ -89,7 +89,7 @@ def test_a_round_by_the_keyboard_alone(page: Page, address: str) -> None:
     expect(quiz.locator(".said")).to_contain_text("It is x 22 · k 16 · h 4")
     expect(quiz.locator(".score")).to_have_text("1 of 2 at the first try, 1 shown")
     page.keyboard.press("Escape")  # lets go of what is lit, and not of the question
-    expect(quiz.locator(".ask")).to_contain_text("Linear K")
+    expect(quiz.locator(".question")).to_contain_text("Linear K")
 
 
 def test_a_size_that_moves_asks_anew(page: Page, address: str) -> None:
