@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from onnx import ValueInfoProto
 
-from ncd.circuit.circuit import Cell, Circuit, Loop, Value, array_names, attention_axes, input_names
+from ncd.circuit.circuit import Cell, Circuit, Value, array_names, attention_axes, input_names
 from ncd.circuit.costs import cost_of
 from ncd.circuit.elaborate import elaborate
 from ncd.errors import NCDError
@@ -29,7 +29,7 @@ from ncd.run.guard import compile
 from ncd.run.seeding import example_inputs, generator
 from ncd.site import markup
 from ncd.site.entry_page import of_entry
-from ncd.site.forward_steps import Stop, by_side, stops
+from ncd.site.forward_steps import Stop, by_side, scanned_ids, step_words, stops
 from ncd.site.live_texts import FormulaTable
 from ncd.site.markup import MAP_COLOURS
 from ncd.systems.catalogue_entry import Entry
@@ -209,12 +209,10 @@ def _read(graph: ModelGraph, size: Any) -> Iterator[str]:
 
 # --- The part of a page that runs its system: what goes in, a button, and the steps of the run
 
-WALK = """<div class="walk" hidden><div class="strip" role="group" aria-label="Steps">
-<button type="button" data-by="-1">Previous</button>
-<button type="button" data-by="1">Next</button>
-<input type="range" min="1" value="1" aria-label="Step"><b class="count"></b>
-<button type="button" class="end">End the steps</button></div>
-<div data-live="walk" aria-live="polite"></div><div class="figures"></div></div>"""
+WALK = """<div class="walk" hidden><div class="strip">
+<div class="turns" role="group" aria-label="Steps"></div>
+<button type="button" class="plain end">End the steps</button></div>
+<div data-live="walk"></div><div class="figures"></div></div>"""
 SCAN_NOTE = " This is done at every position of a scan, and its numbers are not kept here."
 
 
@@ -254,16 +252,15 @@ def walk(circuit: Circuit) -> str:
 
 
 def _stops(circuit: Circuit) -> Iterator[str]:
-    side = by_side(circuit)
-    scans = (body for loop in circuit.loops if loop.kind == "scan" for body in loop.bodies)
-    inside = {cell.id for body in scans for cell in body.cells}
+    side, scanned = by_side(circuit), scanned_ids(circuit)
     for stop in stops(circuit):
+        title, words = step_words(stop, side, scanned, SCAN_NOTE, None)
         taken = stop.unit.inputs if isinstance(stop.unit, Cell) else ()
         yield (
             f'<article data-ids="{" ".join(stop.ids)}" data-takes="{_ids(taken)}" '
             f'data-makes="{_ids(stop.arrays)}"'
             f"{_copy_attribute(stop)}{_terms(stop, circuit)} hidden>"
-            f"{_head(stop, side, inside)}</article>"
+            f"<h3>{title}</h3>{words}</article>"
         )
 
 
@@ -282,24 +279,6 @@ def _terms(stop: Stop, circuit: Circuit) -> str:
     if found and isinstance(stop.unit, Cell) and any(names := renamed_axes(stop.unit, circuit)):
         found["renamed"] = json.dumps(names)
     return "".join(f' data-{name}="{markup.text(said)}"' for name, said in found.items())
-
-
-def _head(stop: Stop, side: dict[str, str], inside: set[str]) -> str:
-    unit = stop.unit
-    if unit is None:
-        return "<h3>What goes in</h3>"
-    if isinstance(unit, Loop):
-        along = markup.text(unit.axis)
-        return (
-            f"<h3>The end of the scan</h3><p>What came out at every position of {along}, in a "
-            "row, and the state after the last.</p>"
-        )
-    where = " · ".join(filter(None, [side.get(unit.id, ""), ".".join(unit.module_path)]))
-    path = f' <span class="muted">{markup.text(where)}</span>' if where else ""
-    words = unit.description
-    again = SCAN_NOTE if unit.id in inside else ""
-    title = f"{markup.role(unit.op.role, None)}{markup.text(unit.op.display_name)}{path}"
-    return f"<h3>{title}</h3><p>{markup.text(words[:1].upper() + words[1:])}.{again}</p>"
 
 
 # --- The inputs and the cost of a run at any sizes, as a text with formulas

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from ncd.circuit.circuit import Cell, Circuit, Loop, Value
 from ncd.drawing.equation import sides
 from ncd.language.blocks import Equation
 from ncd.language.torch_code import Arg
+from ncd.site import markup
 
 
 @dataclass(frozen=True)
@@ -103,3 +104,33 @@ def by_side(circuit: Circuit) -> dict[str, str]:
         return {}
     every = enumerate(sides(circuit), 1)
     return {cell.id: f"side {n}" for n, side in every for cell in side.cells}
+
+
+def scanned_ids(circuit: Circuit) -> frozenset[str]:
+    """Returns the ops that run at every position of a scan."""
+    bodies = (body for loop in circuit.loops if loop.kind == "scan" for body in loop.bodies)
+    return frozenset(cell.id for body in bodies for cell in body.cells)
+
+
+def step_words(
+    stop: Stop, side: Mapping[str, str], scanned: Collection[str], note: str, dark: bool | None
+) -> tuple[str, str]:
+    """Returns the title of a step and what it does, both as HTML.
+
+    ``note`` is added for the ops that are ``scanned``; ``dark`` is as in :func:`markup.role`.
+    """
+    unit = stop.unit
+    if unit is None:
+        return "What goes in", ""
+    if isinstance(unit, Loop):
+        along = markup.text(unit.axis)
+        words = (
+            f"<p>What came out at every position of {along}, in a row, and the state after the "
+            "last.</p>"
+        )
+        return "The end of the scan", words
+    where = " · ".join(filter(None, [side.get(unit.id, ""), ".".join(unit.module_path)]))
+    path = f' <span class="muted">{markup.text(where)}</span>' if where else ""
+    title = f"{markup.role(unit.op.role, dark)}{markup.text(unit.op.display_name)}{path}"
+    words, again = unit.description, note if unit.id in scanned else ""
+    return title, f"<p>{markup.text(words[:1].upper() + words[1:])}.{again}</p>"

@@ -199,6 +199,7 @@ PANEL_CSS = (FOLDER / "panel.css").read_text()
 DIAGRAM_CSS = (FOLDER / "diagram.css").read_text()
 SIZES_CSS = (FOLDER / "sizes.css").read_text()
 QUIZ_CSS = (FOLDER / "quiz.css").read_text()
+WALK_CSS = (FOLDER / "walk.css").read_text()
 LEGEND_CSS = (FOLDER / "legend.css").read_text()
 
 

@@ -60,7 +60,7 @@ RUNS = FOLDER / "runs"
 RUN_PARTS = "here", "values", "cell", "steps", "wires"
 RUN_SCRIPTS = tuple(f"site/static/runs/run_{n}.js" for n in RUN_PARTS)
 RUN_JS = script(*RUN_SCRIPTS, loaded=PAGE_SCRIPTS)
-RUN_CSS = (RUNS / "run_here.css").read_text()
+RUN_CSS = markup.WALK_CSS + (RUNS / "run_here.css").read_text()
 LOADER_JS = (RUNS / "run_loader.js").read_text()
 WORKER_SCRIPTS = ("run_worker.js", "torch_random.js", "initial_values.js")
 WORKER_JS = b"\n".join((RUNS / name).read_bytes() for name in WORKER_SCRIPTS)

@@ -173,7 +173,7 @@ def test_a_runtime_that_cannot_be_loaded_is_told_to_all_that_wait() -> None:
 
 WALK = """
 shine = () => {};
-steps = ["v1", "W"].map((id) => ({ takes: [], makes: [id], weights: [] }));
+steps = ["v1", "W"].map((id) => ({ place: thing(), takes: [], makes: [id], weights: [] }));
 part = (...own) => own;
 array_figure = (id, values) => drawn.push(values[id]);
 const give = (number, values) => (workers[0].onmessage({ data: { number, values } }), settled());
@@ -191,12 +191,12 @@ def test_a_step_shows_the_values_of_the_run_that_is_shown() -> None:
     found = walked("""
         run();
         await come(1, "of 1");
-        step_now = 1;
-        show_step(); // asks for v1 of the first run
+        walk.at = 1;
+        show_step(1); // asks for v1 of the first run
         await settled();
         move(2);
         await come(3, "of 2");
-        show_step(); // as the page does after every run
+        show_step(1); // as the page does after every run
         await settled();
         drawn.length = 0;
         await give(4, { v1: "of the second" });
@@ -210,7 +210,7 @@ def test_values_of_a_step_that_was_left_are_not_shown_in_the_next_one() -> None:
     found = walked("""
         run();
         await come(1, "of 1");
-        for (step_now of [1, 2]) show_step();
+        for (walk.at of [1, 2]) show_step(walk.at);
         await settled();
         drawn.length = 0;
         await give(2, { v1: "of step 1" });

@@ -23,7 +23,7 @@ VIEW = Path(__file__).parents[1]
 def read_static(*paths: str) -> str:
     """Returns the text of one or more files, joined; each path starts at ``ncd/app``.
 
-    >>> read_static("teach/quiz.css", "figure/cell.css").count("{") > 2
+    >>> read_static("teach/prediction.css", "figure/cell.css").count("{") > 2
     True
     """
     return "".join((VIEW / path).read_text() for path in paths)

@@ -20,12 +20,19 @@ from ncd.app.scene import url
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene, numbers_origin
 from ncd.app.state.cache import cached_value
-from ncd.circuit.circuit import Cell, Loop, Value, array_names, input_names
+from ncd.circuit.circuit import Cell, Value, array_names, input_names
 from ncd.explain.chain_rule import has_no_scan
 from ncd.run.module import Trace
 from ncd.site import markup, source_listing
-from ncd.site.forward_steps import Stop, by_side, drawn_ids, stops
-from ncd.site.markup import PANEL_CSS
+from ncd.site.forward_steps import (
+    Stop,
+    by_side,
+    drawn_ids,
+    scanned_ids,
+    step_words,
+    stops,
+)
+from ncd.site.markup import PANEL_CSS, WALK_CSS
 from ncd.site.scripts import script
 from ncd.write.torch_source.source_file import lines
 
@@ -47,15 +54,17 @@ class ForwardStepWriter:
             make=lambda: source_listing.coloured_lines(lines(scene.term), self.circuit),
         )
         self.side = by_side(scene.circuit)
-        loops = [loop for loop in self.circuit.loops if loop.kind == "scan"]
-        self.scanned = {cell.id for loop in loops for b in loop.bodies for cell in b.cells}
+        self.scanned = scanned_ids(scene.circuit)
 
     def stop(self, stop: Stop) -> str:
         """Returns the op's description, its lines of source, and its results."""
         unit = stop.unit
         copies = isinstance(unit, Cell) and unit.op.role == "copy" and len(stop.arrays) > 1
         made = self._all_alike(stop) if copies else self._outputs_html(stop)
-        head = self._op(unit) if isinstance(unit, Cell) else self._end(unit)
+        title, words = step_words(stop, self.side, self.scanned, SCAN_NOTE, self.scene.dark)
+        own = f' data-node="{unit.id}"' if isinstance(unit, Cell) else ""
+        more = self._op(unit) if isinstance(unit, Cell) else ""
+        head = f"<h2{own}>{title}</h2>{words}{more}"
         inputs = unit.inputs if isinstance(unit, Cell) else ()
         known = [value for value in inputs if value.id in self.values]
         taken = "".join(map(self._figure, known[:ARRAYS]))
@@ -63,30 +72,14 @@ class ForwardStepWriter:
         right = f'<div>{takes}<div class="gives">{made}</div></div>'
         return f'<div class="stop"><div class="done">{head}</div>{right}</div>'
 
-    def _end(self, unit: Loop | None) -> str:
-        if unit is None:
-            return "<h2>What goes in</h2>"
-        along = markup.text(unit.axis)
-        return (
-            f"<h2>The end of the scan</h2><p>What came out at every position of {along}, in a row, "
-            "and the state after the last.</p>"
-        )
-
     def _op(self, cell: Cell) -> str:
-        where = " · ".join(filter(None, [self.side.get(cell.id, ""), ".".join(cell.module_path)]))
-        path = f" <span class='muted'>{markup.text(where)}</span>" if where else ""
         ids = " ".join(f"{self._array_label(value)}" for value in cell.inputs)
         takes = f'<p class="takes"><span class="muted">takes</span> {ids}</p>' if ids else ""
         why = f'<p class="why">{markup.text(op_purpose(cell))}</p>'
-        again = SCAN_NOTE if cell.id in self.scanned else ""
         code = source_listing.excerpt(
             self.source, self.circuit, self.scene.dark, frozenset({cell.id}), LINES
         )
-        return (
-            f'<h2 data-node="{cell.id}">{markup.role(cell.op.role, self.scene.dark)}'
-            f"{markup.text(cell.op.display_name)}{path}</h2>"
-            f"<p>{_sentence(cell.description)}{again}</p>{why}{takes}{code}"
-        )
+        return f"{why}{takes}{code}"
 
     def _array_label(self, value: Value) -> str:
         name = markup.text(self.names.get(value.id, ""))
@@ -115,10 +108,6 @@ class ForwardStepWriter:
         )
 
 
-def _sentence(words: str) -> str:
-    return f"{markup.text(words[:1].upper() + words[1:])}."
-
-
 # --- The Step panel: a walk through the diagram, forward op by op, then backward
 
 KEY = "stepping"  # not "step", as a knob may have that name
@@ -133,8 +122,10 @@ SCAN = (
 
 _step = st.components.v2.component(
     "ncd_step",
-    html=read_static("panels/walk/step.html"),
-    css=PANEL_CSS + read_static("page/flow.css") + read_static("panels/walk/step.css"),
+    html="""<div class="ncd walk"><div class="strip">
+<div class="turns" role="group" aria-label="Steps"></div><div class="ways-slot"></div></div>
+<div class="here-now" role="region" aria-label="The step"></div><div class="foot"></div></div>""",
+    css=PANEL_CSS + read_static("page/flow.css") + WALK_CSS + read_static("panels/walk/step.css"),
     js=script("app/panels/walk/step.js"),
 )
 
