@@ -2,7 +2,7 @@
 
 import { readable, scale, showDrawing } from "../../site/static/figure/drawing.js";
 import { connect, letGo, light, paint, shine, target } from "../../site/static/figure/highlight.js";
-import { replaceHtml } from "../../site/static/figure/html.js";
+import { fillPart } from "../../site/static/figure/html.js";
 import { dropSize, scrub } from "../../site/static/figure/scrub.js";
 import { leaving, moveParts } from "./motion.js";
 import { askNewest } from "./newest_answer.js";
@@ -18,9 +18,9 @@ export default function (component) {
   if (!host.ready) prepare(host);
   host.box.style.setProperty("--share", `${component.data.height}vh`);
   host.keyed = component.data.keys;
-  fill(host, "keys", host.keyed);
+  fillPart(host, "keys", host.keyed);
   host.listing = component.data.listing;
-  fill(host, "listing", host.listing);
+  fillPart(host, "listing", host.listing);
   host.box.querySelector(".change").hidden = !component.data.changeable;
   show(host);
   measure(host);
@@ -43,8 +43,8 @@ function show(host) {
   hold(host, data);
   host.heard = host.data = data;
   const changed = renew(host, data);
-  fill(host, "keys", host.keyed);
-  fill(host, "noted", data.noted);
+  fillPart(host, "keys", host.keyed);
+  fillPart(host, "noted", data.noted);
   for (const radio of host.box.querySelectorAll(".labels input"))
     radio.checked = radio.value === data.labels;
   const callouts = host.box.querySelector(".callouts");
@@ -80,7 +80,7 @@ function renew(host, data) {
     if (light.folds(id)) host.send("select", { folded: data.folds[id] });
   };
   const changed = draw(host, data);
-  fill(host, "chips", data.chips);
+  fillPart(host, "chips", data.chips);
   if (changed) relight(data);
   adapt(host);
   paint(host);
@@ -135,10 +135,10 @@ function showMove(host, { parts, cost, ...ahead }, address) {
   if (host.page !== page) return; // for another page by now
   if (parts) return tellParts(parts);
   if (!host.want) return; // a run has shown it
-  fill(host, "cost", cost);
+  fillPart(host, "cost", cost);
   host.data = { ...host.data, ...ahead, ask: asked };
   if (!ahead.svg) return;
-  if ("noted" in ahead) fill(host, "noted", ahead.noted);
+  if ("noted" in ahead) fillPart(host, "noted", ahead.noted);
   renew(host, host.data);
   if (asked === host.want && asked === host.heard?.ask) host.want = host.past = null; // back again
 }
@@ -168,7 +168,7 @@ function measure(host) {
 // drawing than the one that is shown.
 function line(host) {
   const data = latest(host, "ncd-line", "ncd-time");
-  if (data && !host.want && data.link === host.heard?.link) fill(host, "cost", data.cost);
+  if (data && !host.want && data.link === host.heard?.link) fillPart(host, "cost", data.cost);
 }
 
 // Runs once, when the page opens.
@@ -244,8 +244,6 @@ function escape(host, event) {
   key.open = false;
   key.querySelector("summary").focus();
 }
-
-const fill = (host, slot, html) => replaceHtml(host.box.querySelector(`.${slot}`), html);
 
 // Replaces the drawing only if it changed.
 function draw(host, { svg: text, folds, shape, motion }) {

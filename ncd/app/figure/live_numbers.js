@@ -2,6 +2,7 @@
 // and in the panel if the server has sent its formulas.
 
 import { paint } from "../../site/static/figure/highlight.js";
+import { fillPart } from "../../site/static/figure/html.js";
 import { writeLabels } from "../../site/static/figure/labels.js";
 import { bindTexts, LETTERS, texts, writeText } from "../../site/static/figure/polynomials.js";
 import { grip, sizeHint } from "../../site/static/figure/scrub.js";
@@ -53,7 +54,7 @@ function adapt(host) {
   if (now.whole && panel.content && panel.name === open.panelled)
     write(host, "panel", panel.content, now, (root) => bindTexts(root, open.panel));
   if (!host.want) return; // the server has said the rest
-  if (host.data.ask !== host.want) fill(host, "cost", now(open.cost));
+  if (host.data.ask !== host.want) fillPart(host, "cost", now(open.cost));
   host.filled = (id) => now(open.told[id] ?? "");
   retell(host);
 }

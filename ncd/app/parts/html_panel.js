@@ -24,7 +24,5 @@ function fillPanel(host, html) {
     if (content.querySelector("[data-opens]"))
       requestAnimationFrame(() => setTimeout(() => delete document.documentElement.dataset.opening, 30));
   }
-  content.onchange = ({ target: { dataset, value } }) =>
-    dataset.set && host.send("pick", `${dataset.set}=${value}`);
   paint(host);
 }

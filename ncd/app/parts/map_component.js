@@ -4,7 +4,7 @@
 import { ARROWS } from "../../site/static/figure/arrows.js";
 import { bytes, floats } from "../../site/static/figure/bytes.js";
 import { connect, paint } from "../../site/static/figure/highlight.js";
-import { replaceHtml } from "../../site/static/figure/html.js";
+import { fillPart } from "../../site/static/figure/html.js";
 import { paintCells, shade } from "../../site/static/figure/cells.js";
 import { spot, zoomable } from "../../site/static/figure/zoom.js";
 import { followMoves } from "./moved_part.js";
@@ -27,9 +27,8 @@ export default function (component) {
 }
 
 function showAll(host, data) {
-  for (const part of ["head", "side", "aside", "foot"]) write(host, part, data[part] ?? "");
-  host.box.onchange = ({ target: { dataset, value } }) =>
-    dataset.set && host.send("pick", `${dataset.set}=${value}`);
+  for (const part of ["head", "side", "aside", "foot"]) 
+    if (fillPart(host, part, data[part] ?? "")) host.map?.frame.focus();
   const box = host.box.querySelector(".map");
   box.hidden = !data.map;
   if (data.map && host.sent !== JSON.stringify(data.map)) {
@@ -64,13 +63,6 @@ function papers(host) {
     for (const event of ["beforeprint", "afterprint"]) removeEventListener(event, lay);
     host.papers = null;
   };
-}
-
-// Replaces a part of the page; where what had the focus is gone, the map has it.
-function write(host, part, html) {
-  const content = host.box.querySelector(`.${part}`);
-  const inside = content.contains(host.root.activeElement);
-  if (replaceHtml(content, html) && inside && !host.root.activeElement) host.map?.frame.focus();
 }
 
 const closer = (host) => host.box.querySelector(".foot [data-close]");

@@ -9,7 +9,7 @@ SCRIPT = scripts()["ncd_diagram"]
 # The parts that draw are replaced by lists of what they were given.
 MOVED = """
 const [shown, learned] = [[], []];
-fill = () => {};
+fillPart = () => {};
 adapt = () => {};
 learn = () => learned.push(host.want);
 renew = (host, data) => shown.push(data.ask);
@@ -152,7 +152,7 @@ def test_a_message_counts_for_its_page_and_is_completed_by_one_of_the_same_link(
 def test_the_line_below_is_that_of_the_drawing_above() -> None:
     found = moved("""
         const lines = [];
-        fill = (host, slot, html) => lines.push(html);
+        fillPart = (host, slot, html) => lines.push(html);
         document.ncdTold = { "ncd-line": { page: "unet", link: "a", cost: "of a" } };
         const told = (own) => {
           lines.length = 0;

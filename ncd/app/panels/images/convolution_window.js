@@ -184,7 +184,6 @@ function listen(host) {
     spell(host);
     find(host, `[data-plane="${host.plane}"]`).focus();
   };
-  host.box.onchange = ({ target: { dataset, value } }) => dataset.set && host.send("pick", `${dataset.set}=${value}`);
 }
 
 // Returns the window whose middle is nearest to the pointer, on either picture.

@@ -2,7 +2,7 @@
 
 import { readDrawing } from "../../../site/static/figure/drawing.js";
 import { connect, paint } from "../../../site/static/figure/highlight.js";
-import { replaceHtml } from "../../../site/static/figure/html.js";
+import { fillPart } from "../../../site/static/figure/html.js";
 import { zoomable } from "../../../site/static/figure/zoom.js";
 
 const XLINK = "http://www.w3.org/1999/xlink";
@@ -11,7 +11,8 @@ const SMALLEST = 11; // the size to be read, in pixels
 export default function (component) {
   const { data } = component;
   const host = connect(component);
-  for (const part of ["head", "pass", "foot"]) write(host, part, data[part]);
+  for (const part of ["head", "pass", "foot"]) 
+    if (fillPart(host, part, data[part])) host.box.querySelector(`.${part} [data-pick]:not(:disabled)`)?.focus();
   const frame = host.box.querySelector(".frame");
   for (const button of host.box.querySelectorAll(".levels [data-pick]"))
     button.ariaPressed = button.dataset.pick === data.level;
@@ -28,14 +29,6 @@ export default function (component) {
   if (here?.id !== host.here) meet(host, here);
   host.here = here?.id;
   return host.end;
-}
-
-// Replaces a part of the page; where what had the focus is gone, the first choice has it.
-function write(host, part, html) {
-  const content = host.box.querySelector(`.${part}`);
-  const inside = content.contains(host.root.activeElement);
-  if (replaceHtml(content, html) && inside && !content.contains(host.root.activeElement))
-    content.querySelector("[data-pick]:not(:disabled)")?.focus();
 }
 
 // The arrow keys go to the previous and the next step, from anywhere in the pass.

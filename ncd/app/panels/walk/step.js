@@ -3,7 +3,7 @@
 
 import { follow } from "../../scene/url.js";
 import { connect, light } from "../../../site/static/figure/highlight.js";
-import { replaceHtml } from "../../../site/static/figure/html.js";
+import { fillPart } from "../../../site/static/figure/html.js";
 import { endWalk, meetStep, stepTo, walkIn } from "../../../site/static/figure/walk.js";
 
 export default function (component) {
@@ -15,8 +15,8 @@ export default function (component) {
   const { page, name, place: told, at } = data;
   const known = document.ncdOwn?.page === page && document.ncdOwn.told === told;
   host.own = known ? document.ncdOwn : (document.ncdOwn = { page, name, told, at, value: told });
-  fill(host, ".ways-slot", data.ways);
-  fill(host, ".foot", data.foot);
+  fillPart(host, "ways-slot", data.ways);
+  fillPart(host, "foot", data.foot);
   host.box.classList.toggle("back", data.back !== "");
   Object.assign(host.walk, { stops: data.stops, at: host.own.at });
   stepTo(host.walk, host.own.at);
@@ -45,10 +45,8 @@ function show(host, at) {
     return undefined;
   }
   Object.assign(host.own, { at, value });
-  fill(host, ".here-now", html);
+  fillPart(host, "here-now", html);
   clearTimeout(host.saying); // browsers refuse an address that changes too often
   host.saying = setTimeout(() => follow(location.search, data.page), 200); // with what a knob changes by then
   return host.box.querySelector(".here-now h2")?.textContent ?? "";
 }
-
-const fill = (host, slot, html) => replaceHtml(host.box.querySelector(slot), html);

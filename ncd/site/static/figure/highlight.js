@@ -43,6 +43,7 @@ function open(root) {
     if (block) fold(host, block.dataset.fence);
   });
   box.onkeydown = (event) => press(host, event);
+  box.onchange = ({ target: { dataset, value } }) => dataset.set && host.send("pick", `${dataset.set}=${value}`);
   return host;
 }
 

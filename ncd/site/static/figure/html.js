@@ -16,6 +16,13 @@ export function replaceHtml(place, html) {
   return true;
 }
 
+// Replaces a part of a component, by its class; returns whether the part then lacks a focus that it had.
+export function fillPart({ box, root }, name, html) {
+  const place = box.querySelector(`.${name}`);
+  const held = place.contains(root.activeElement);
+  return replaceHtml(place, html) && held && !place.contains(root.activeElement);
+}
+
 const summary = (part) => part.querySelector("summary")?.textContent;
 
 // Lets the keyboard scroll a table that is wider than its place.
