@@ -4,7 +4,7 @@
 import { texts } from "./polynomials.js";
 import { dragSteps, legal, NEAR, spelt, stepped, swallowClick } from "./sizes.js";
 
-const GRIPS = ".chip, .row[data-axis], :is(.wire, .label) > :is(text, rect), .wire";
+const GRIPS = ".chip:not([data-say]), .row[data-axis], :is(.wire, .label) > :is(text, rect), .wire";
 export const STEPS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 };
 
 // Lets the sizes in a box be changed. The host gives four functions: `formulas` returns those of the

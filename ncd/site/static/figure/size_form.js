@@ -52,7 +52,7 @@ function sizeRow(size, id) {
   const typed = { type: "text", inputMode: "numeric", autocomplete: "off", maxLength: 12 };
   const fields = names || turns ? [slider] : [slider, field("input", typed)];
   if (names) slider.append(...names.map((said, value) => new Option(said, value)));
-  slider.setAttribute("aria-label", name);
+  slider.setAttribute("aria-label", help ? `${name}, ${help}` : name);
   fields.at(-1).id = `size-${name}-${id}`;
   const label = Object.assign(part("label", "", ...heading(size)), { htmlFor: fields.at(-1).id, title: help });
   const place = Object.assign(part("div", "", label, ...fields), { className: "size" });
