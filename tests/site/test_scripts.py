@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ncd.site.scripts import PACKAGE, exports, imports, script
-from tests.support.javascript import called
+from tests.support.javascript import after, called
 
 FIGURE = "site/static/figure"
 SIZES, CELLS, FORMS = (f"{FIGURE}/{name}.js" for name in ("sizes", "cells", "size_form"))
@@ -161,6 +161,26 @@ def test_a_field_takes_legal_sizes_while_they_are_typed_and_says_what_is_not() -
 )
 def test_the_score_counts_first_tries(ends: list[str], score: str) -> None:
     assert called(script(f"{FIGURE}/quiz.js"), "score", [[ends]]) == [score]
+
+
+# --- a walk
+
+
+def test_a_walk_stays_within_its_steps_and_goes_to_the_next_that_makes_an_array() -> None:
+    found = after(
+        script(f"{FIGURE}/walk.js"),
+        """
+        const shown = [];
+        const missing = 4;
+        const show = (at) => (at === missing ? undefined : (shown.push(at), `step ${at}`));
+        const walk = walkIn(thing(), show);
+        walk.stops = [["v0"], ["n1", "v1"], ["n2", "v1"], ["v9"]];
+        for (const to of [-3, 99]) stepTo(walk, to);
+        const met = ["v1", "v1", "v1", "v7"].map((id) => meetStep(walk, id));
+        return { shown, met, at: walk.at };
+        """,
+    )
+    assert found == {"shown": [1, 2, 3, 2], "met": [True, True, True, False], "at": 2}
 
 
 # --- colours

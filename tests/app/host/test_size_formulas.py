@@ -3,6 +3,7 @@ writes at those sizes, wherever it says that it holds."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -23,9 +24,13 @@ from ncd.app.state import knobs
 from ncd.language.axes import Axis
 from ncd.language.terms import Term, rewrite_axes
 from ncd.site import markup, source_listing
+from ncd.site.entry_page import of_entry
+from ncd.site.live_texts import SizeDependentTexts
+from ncd.site.scripts import script
 from ncd.systems.catalogue_entry import Entry, Knob
 from ncd.systems.inputs.run_inputs import InputSpec
 from ncd.write.torch_source.source_file import lines
+from tests.support.javascript import after
 
 LETTER = re.compile("[\ue000-\uf8fe]")
 
@@ -137,6 +142,30 @@ def test_the_browser_is_told_what_a_knob_can_be() -> None:
         "a multiple of 4, 4 or more",
     )
     assert "n0" in found["knobs"]
+
+
+@pytest.mark.parametrize("host", ["app", "page"])
+def test_a_size_that_is_typed_on_a_wire_is_taken_alike_by_all_hosts(host: str) -> None:
+    entry = ncd.catalogue["residual-block"]
+    system = of_entry(entry, {})
+    live = SizeDependentTexts(system, ncd.elaborate(entry.build())).data()
+    live["knobs"] = {size["name"]: size for size in live["sizes"]}
+    own = formulas_json("residual-block", "n1=64&scrub=") if host == "app" else live
+    assert own and own["grips"]["n_b"] == ["n1"]
+    taken = after(
+        script("site/static/figure/scrub.js"),
+        f"""
+        const [formulas, taken] = [{json.dumps(own)}, []];
+        const sizes = new Map(Object.entries({json.dumps(dict(system.settings))}));
+        const set = (...size) => taken.push(size);
+        const hand = {{ formulas: () => formulas, sizes: () => sizes, set, box: thing() }};
+        const knob = formulas.knobs.n1;
+        for (const [axis, size] of [["n_b", 32], ["n_b", 9], ["n1", 62]])
+          takeSize(hand, {{ axis, name: "n1", knob }}, size);
+        return taken;
+        """,
+    )
+    assert taken == [["n1", 128], ["n1", 36], ["n1", 64, 62]]  # n_b is a quarter; 62 becomes legal
 
 
 @pytest.mark.parametrize(
