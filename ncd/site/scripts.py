@@ -14,6 +14,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1]
 IMPORT = re.compile(r'^import \{([^}]*)\} from "(\.[^"]+)";\n', re.MULTILINE)
+COMMENT = re.compile(r"^ *//.*\n", re.MULTILINE)
 EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|let|class)\b)", re.MULTILINE)
 DECLARATION = re.compile(
     r"^(export )?(?:async )?(?:function|const|let|class) (?:(\w+)|\{([^}]*)\}|\[([^\]]*)\])",
@@ -22,7 +23,9 @@ DECLARATION = re.compile(
 
 
 def script(*paths: str, loaded: Iterable[str] = ()) -> str:
-    """Returns the text of modules and of all that they import; each path starts at ``ncd``.
+    """Returns the text of modules and of all that they import, without lines of comments.
+
+    Each path starts at ``ncd``.
 
     Args:
         paths: The modules, in the order in which they run.
@@ -42,7 +45,8 @@ def script(*paths: str, loaded: Iterable[str] = ()) -> str:
             other = declared.setdefault(name, file)
             if other != file:
                 raise ImportError(f"{file.name} and {other.name} both declare {name}")
-    return "".join(EXPORT.sub("", IMPORT.sub("", _text(file))) for file in every[len(known) :])
+    texts = (EXPORT.sub("", IMPORT.sub("", _text(file))) for file in every[len(known) :])
+    return COMMENT.sub("", "".join(texts))
 
 
 def _all_imported_files(paths: Iterable[str]) -> list[Path]:
