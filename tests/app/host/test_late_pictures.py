@@ -101,8 +101,7 @@ element(".drawing").querySelector = () => null;
 FRAMED = """
 const told = () => `${document.querySelector(".told").textContent}`;
 let picture = "";
-readDrawing = (svg) => svg;
-drawing.replaceChildren = (svg) => (picture = svg);
+draw = (svg) => (picture = svg);
 const asked = () => addresses().map((own) => own.split("?")[1]);
 """
 
