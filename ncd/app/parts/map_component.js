@@ -1,11 +1,11 @@
 // A panel with a map: HTML from the server around a zoomable picture of cells, with axis labels.
 // The zoom is kept while the axes stay the same.
 
-import { ARROWS } from "../../site/static/figure/arrows.js";
 import { bytes, floats } from "../../site/static/figure/bytes.js";
 import { connect, paint } from "../../site/static/figure/highlight.js";
 import { fillPart } from "../../site/static/figure/html.js";
 import { paintCells, shade } from "../../site/static/figure/cells.js";
+import { stepBy } from "../../site/static/figure/places.js";
 import { spot, zoomable } from "../../site/static/figure/zoom.js";
 import { followMoves } from "./moved_part.js";
 
@@ -266,14 +266,13 @@ function pick(map) {
 
 function walk(map, event) {
   if (event.key === "Enter") pick(map);
-  const step = ARROWS[event.key];
-  if (!step) return;
-  event.preventDefault();
-  const { rows, columns } = map.data;
-  const [row, column] = map.at ? within(map, [map.at[0] + step[0], map.at[1] + step[1]]) : [0, 0];
-  const [h, w] = [1 / rows.cells, 1 / columns.cells];
-  map.zoom.reveal(column * w, row * h, (column + 1) * w, (row + 1) * h);
-  rest(map, [row, column]);
+  stepBy(event, ([down, across]) => {
+    const { rows, columns } = map.data;
+    const [row, column] = map.at ? within(map, [map.at[0] + down, map.at[1] + across]) : [0, 0];
+    const [h, w] = [1 / rows.cells, 1 / columns.cells];
+    map.zoom.reveal(column * w, row * h, (column + 1) * w, (row + 1) * h);
+    rest(map, [row, column]);
+  });
 }
 
 // Returns the cell at a point; beyond the edge, the nearest one.

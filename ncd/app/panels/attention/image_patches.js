@@ -1,9 +1,9 @@
 // Two pictures: a patch is chosen in one, and its attention is shown over the other.
 
-import { ARROWS } from "../../../site/static/figure/arrows.js";
 import { floats } from "../../../site/static/figure/bytes.js";
 import { connect, paint } from "../../../site/static/figure/highlight.js";
 import { replaceHtml } from "../../../site/static/figure/html.js";
+import { shares, stepBy } from "../../../site/static/figure/places.js";
 
 export default function (component) {
   const { data } = component;
@@ -36,22 +36,18 @@ function listen(host, asks, answers) {
   };
   asks.onpointerleave = () => (hover.hidden = true);
   asks.onclick = (event) => choose(host, patch(asks, host.data.asks, event));
-  asks.onkeydown = (event) => {
-    const step = ARROWS[event.key];
-    if (!step) return;
-    event.preventDefault();
+  const step = (by) => {
     const { count } = host.data.asks;
-    choose(host, host.data.at.map((at, i) => Math.max(0, Math.min(count[i] - 1, at + step[i]))));
+    choose(host, host.data.at.map((at, i) => Math.max(0, Math.min(count[i] - 1, at + by[i]))));
   };
+  asks.onkeydown = (event) => stepBy(event, step);
   answers.onpointermove = (event) => tell(host, answers, event);
   answers.onpointerleave = () => (host.box.querySelector(".tip").hidden = true);
 }
 
 // Returns the patch whose centre is nearest to the pointer.
 function patch(box, { shape, count, step, kernel }, event) {
-  const { left, top, width, height } = box.getBoundingClientRect();
-  const at = [(event.clientY - top) / height, (event.clientX - left) / width];
-  return at.map((share, i) => {
+  return shares(box, event).map((share, i) => {
     const nearest = Math.round((share * shape[i] - kernel / 2) / step);
     return Math.max(0, Math.min(count[i] - 1, nearest));
   });

@@ -1,9 +1,9 @@
 // A window over a picture: it is dragged, stepped or played, and one number is written out.
 
-import { ARROWS } from "../../../site/static/figure/arrows.js";
 import { floats } from "../../../site/static/figure/bytes.js";
 import { connect } from "../../../site/static/figure/highlight.js";
 import { replaceHtml } from "../../../site/static/figure/html.js";
+import { choosePlaces, framed, rect } from "../../../site/static/figure/places.js";
 
 const LEGIBLE = 5; // cells along a side, up to which their numbers are written
 const TOUR = 20_000; // milliseconds that a tour of all windows takes, at most
@@ -60,9 +60,6 @@ function ground(host) {
   const ring = top || left || bottom || right ? rect("ring", left, top, wide - left - right, high - top - bottom) : "";
   find(host, ".taken svg").innerHTML = `${off.join("")}${ring}<g></g>`;
 }
-
-const rect = (name, x, y, w, h) => `<rect class="${name}" x="${x}" y="${y}" width="${w}" height="${h}"/>`;
-const framed = (x, y, w, h) => rect("frame", x, y, w, h) + rect("frame in", x, y, w, h);
 
 function move(host, at) {
   const { count, kernel, stride, dilation } = host.data;
@@ -162,19 +159,8 @@ function candidate({ pixel, inside }, legible, sum) {
 
 function listen(host) {
   host.listens = true;
-  const [taken, made] = host.box.querySelectorAll(".picture");
-  for (const box of [taken, made]) {
-    box.onpointerdown = (event) => { box.setPointerCapture(event.pointerId); drag(host, box, event); };
-    box.onpointermove = (event) => event.buttons && drag(host, box, event);
-    box.onpointerup = () => remember(host);
-    box.onkeydown = (event) => {
-      const step = ARROWS[event.key];
-      if (!step) return;
-      event.preventDefault();
-      event.stopPropagation();
-      stride(host, step);
-    };
-  }
+  for (const box of host.box.querySelectorAll(".picture"))
+    choosePlaces(box, { at: (share) => drag(host, box, share), step: (by) => stride(host, by), rest: () => remember(host) });
   for (const button of host.box.querySelectorAll("[data-by]")) button.onclick = () => onward(host, Number(button.dataset.by));
   find(host, ".play").onclick = () => (host.playing ? halt(host) : play(host));
   find(host, ".planes").onclick = ({ target }) => {
@@ -187,11 +173,9 @@ function listen(host) {
 }
 
 // Returns the window whose middle is nearest to the pointer, on either picture.
-function drag(host, box, event) {
+function drag(host, box, share) {
   halt(host);
-  const { left, top, width, height } = box.getBoundingClientRect();
   const { shape, count, kernel, stride, dilation } = host.data;
-  const share = [(event.clientY - top) / height, (event.clientX - left) / width];
   const whole = box.parentElement.classList.contains("made");
   move(host, share.map((n, i) => {
     if (whole) return Math.floor(n * count[i]);

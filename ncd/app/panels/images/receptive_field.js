@@ -1,13 +1,11 @@
 // A place of the result is chosen; what it sees of the picture is framed at once, and its gradient
 // arrives with the answer.
 
-import { ARROWS } from "../../../site/static/figure/arrows.js";
 import { connect } from "../../../site/static/figure/highlight.js";
 import { replaceHtml } from "../../../site/static/figure/html.js";
+import { choosePlaces, framed } from "../../../site/static/figure/places.js";
 
 const part = (host, name) => host.box.querySelector(name);
-const rect = (name, x, y, w, h) => `<rect class="${name}" x="${x}" y="${y}" width="${w}" height="${h}"/>`;
-const framed = (x, y, w, h) => rect("frame", x, y, w, h) + rect("frame in", x, y, w, h);
 
 export default function (component) {
   const host = connect(component);
@@ -40,24 +38,16 @@ function move(host, at) {
 }
 
 function listen(host, box) {
-  box.onpointerdown = (event) => { box.setPointerCapture(event.pointerId); drag(host, box, event); };
-  box.onpointermove = (event) => event.buttons && drag(host, box, event);
-  box.onpointerup = () => ask(host);
-  box.onkeydown = (event) => {
-    const step = ARROWS[event.key];
-    if (!step) return;
-    event.preventDefault();
-    event.stopPropagation();
-    choose(host, host.at.map((n, i) => n + step[i]));
+  const step = (by) => {
+    choose(host, host.at.map((n, i) => n + by[i]));
     ask(host);
   };
+  choosePlaces(box, { at: (share) => drag(host, box, share), step, rest: () => ask(host) });
 }
 
 // Returns the place of the result whose field has its middle nearest to the pointer.
-function drag(host, box, event) {
-  const { left, top, width, height } = box.getBoundingClientRect();
+function drag(host, box, share) {
   const { shape, count, first, jump, field } = host.data;
-  const share = [(event.clientY - top) / height, (event.clientX - left) / width];
   const whole = box.parentElement.classList.contains("made");
   choose(host, share.map((n, i) => (whole ? Math.floor(n * count[i]) : Math.round((n * shape[i] - field / 2 - first) / jump))));
 }

@@ -1,8 +1,8 @@
 // Pictures of matrices: a pixel for each number, read by the pointer or by the arrow keys.
 
-import { ARROWS } from "./arrows.js";
 import { paintCells, shade } from "./cells.js";
 import { part } from "./elements.js";
+import { stepBy } from "./places.js";
 import { isDark } from "./theme.js";
 
 const MOST_CELLS = 512; // along a side of a picture
@@ -90,12 +90,8 @@ function pointed(canvas, { rows, columns, read, pick }, cells, told) {
   canvas.addEventListener("blur", rest);
   canvas.addEventListener("focus", () => show(...at));
   canvas.addEventListener("keydown", (event) => {
-    const step = ARROWS[event.key];
     if (event.key === "Enter") pick?.(...at);
-    if (!step) return;
-    event.preventDefault();
-    event.stopPropagation();
-    show(at[0] + step[0], at[1] + step[1]);
+    stepBy(event, ([down, across]) => show(at[0] + down, at[1] + across));
   });
   return tip;
 }
