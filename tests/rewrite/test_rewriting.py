@@ -176,3 +176,13 @@ def test_a_link_with_other_options_is_refused_or_applies() -> None:
             ncd.apply(term, one)
         except NCDError as error:
             assert "Try " in str(error)
+
+
+def test_what_is_offered_in_a_layer_fits_in_all_layers() -> None:
+    """Here the layers call their channels by names of their own."""
+    layers = tuple(Linear(f"{a}:4 -> {b}:4", "L", True) for a, b in ("pq", "qr", "rs"))
+    term = Repeat(tuple(layer >> Elementwise("relu") for layer in layers))
+    offered = [one for one in ncd.rewrites(term, "n0") if one.name == "insert"]
+    assert [dict(one.options).get("axes") for one in offered] == [None] * len(offered) != []
+    for one in offered:
+        ncd.apply(term, one)

@@ -106,6 +106,11 @@ class Insert(Rule):
 
     def check(self, target: Target, options: Options) -> None:
         self.replacement(target, options)  # a new op that keeps the axes of an array fits
+        if "axes" in options:
+            kind = NEW_OPS[options["op"]]
+            for copy in target.copies():  # whose axes have other names in layers of other sizes
+                if copy.value is not None:
+                    _own_axes(kind, copy.value.array, options, f"Insert on {copy.place}")
 
     def title(self, options: Options) -> str:
         along = f" over {options['axes']}" if options.get("axes") else ""
