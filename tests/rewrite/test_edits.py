@@ -223,3 +223,18 @@ def test_what_does_not_fit_says_why(work: Callable[[], object], message: str) ->
     with pytest.raises(NCDError) as error:
         work()
     assert str(error.value) == message
+
+
+def test_what_stands_around_a_changed_block_stays_as_it_was() -> None:
+    text = (
+        "Axes(t=3, m=4)(Linear('t m -> t m', 'A') >> Wire('t m -> t m, t m') >> Block(Linear('m -> "
+        "m', 'B') >> Scale('m') >> Elementwise('relu'), 'One') @ Block(Linear('m -> m', 'C'), "
+        "'Two') >> Add())"
+    )
+    term = ncd.elaborate(ncd.parse(text)).term
+    scale = next(c.id for c in ncd.elaborate(term).cells if isinstance(c.op, ncd.Scale))
+    moved = ncd.apply(term, Rewrite("move", scale, (("to", "later"),)))
+    swapped = text.replace("Linear('m -> m', 'B')", "Id('t m') >> Linear('m -> m', 'B')").replace(
+        "Scale('m') >> Elementwise('relu')", "Elementwise('relu') >> Scale('m')"
+    )
+    assert ncd.spell(moved) == ncd.spell(ncd.parse(swapped))

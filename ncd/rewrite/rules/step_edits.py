@@ -11,6 +11,7 @@ from ncd.circuit.circuit import Cell, Circuit
 from ncd.errors import MismatchError
 from ncd.language.axes import Array, Type
 from ncd.language.blocks import Block
+from ncd.language.terms import Term
 from ncd.rewrite.rules.block_steps import BlockStep, BlockSteps
 from ncd.rewrite.rules.rule import (
     NO_OPTIONS,
@@ -20,6 +21,7 @@ from ncd.rewrite.rules.rule import (
     Target,
     Weights,
 )
+from ncd.rewrite.rules.term_paths import Path, TermPaths, replace_parts
 
 Region = tuple[tuple[int, int], ...]  # a step and its body, from the whole term
 Slots = tuple[str, ...]
@@ -81,6 +83,35 @@ def new_slot(steps: BlockSteps, array: Array) -> tuple[BlockSteps, str]:
     """Returns the steps with one more array, and its name."""
     name = next(f"a{n}" for n in count() if f"a{n}" not in steps.arrays)
     return replace(steps, arrays={**steps.arrays, name: array}), name
+
+
+def write_changed(paths: TermPaths, new: BlockSteps) -> Term:
+    """Returns the term of changed steps, in which blocks stay as they were where nothing changed.
+
+    Args:
+        paths: The term before.
+        new: Its steps, changed.
+    """
+    parts = dict(_changed_parts(paths, paths.steps, new, ()))
+    return replace_parts(paths.circuit.term, parts, keep_inputs=False)
+
+
+def _changed_parts(
+    paths: TermPaths, old: BlockSteps, new: BlockSteps, path: Path
+) -> Iterator[tuple[Path, Term]]:
+    """Yields the outermost regions whose own steps have changed, written anew."""
+    if new.source is not None:
+        return
+    pairs = list(zip(old.steps, new.steps, strict=False))
+    same = len(old.steps) == len(new.steps) and all(
+        (a.id, a.takes, a.gives) == (b.id, b.takes, b.gives) and a.term is b.term for a, b in pairs
+    )
+    if not same or (old.inputs, old.outputs) != (new.inputs, new.outputs):
+        yield path, new.term()
+        return
+    for a, b in pairs:
+        for k, (before, after) in enumerate(zip(a.bodies, b.bodies, strict=True)):
+            yield from _changed_parts(paths, before, after, (*paths.path(a.id), k))
 
 
 # --- One step more, or one less
@@ -279,7 +310,7 @@ class StepRule(Rule):
                 fact = f"{copy.place} only passes arrays on, or stands in an equation"
                 raise MismatchError(fact, where=self.name, cure="another op")
             steps = self.new_steps(steps, *found, copy, options)
-        return Change(steps.term())
+        return Change(write_changed(paths, steps))
 
 
 # --- Laws on several steps of one region
@@ -369,5 +400,6 @@ class StepLaw(Rule):
             steps = change_region(steps, home, lambda own, new=new: new)  # type: ignore[misc]
             makers += [weights] if weights is not None else []
         return Change(
-            steps.term(), lambda old: {name: x for make in makers for name, x in make(old).items()}
+            write_changed(paths, steps),
+            lambda old: {name: x for make in makers for name, x in make(old).items()},
         )
