@@ -8,8 +8,10 @@ from base64 import b64decode
 import pytest
 
 import ncd
+from ncd.drawing.elements import style
 from ncd.drawing.elements.primitives import PictureTile, Rectangle, Thumbnail
 from ncd.drawing.lint.lint import lint
+from ncd.drawing.placement.thumbnail_places import LABEL, ThumbnailPlaces
 from ncd.explain.thumbnails import thumbnail_frames, thumbnails
 
 ATTENTION = ncd.catalogue["multi-head-attention"].build()
@@ -124,3 +126,34 @@ def test_wrong_thumbnails_are_refused(wrong: object, said: str) -> None:
     with pytest.raises(ncd.ParseError) as refused:
         ncd.draw(ATTENTION, thumbnails=wrong)  # type: ignore[arg-type]
     assert str(refused.value).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("ys", "gap"),
+    [
+        ([0, 100, 300], (100, 300)),  # the widest gap
+        ([0, 200, 300], (0, 200)),
+        ([0, 40], None),  # no room in it
+        ([50], None),
+        ([0, 66 + LABEL], (0, 66 + LABEL)),
+        ([0, 64 + LABEL], None),
+    ],
+)
+def test_a_thumbnail_stands_in_the_middle_of_the_widest_gap_or_below(ys, gap) -> None:
+    room = style.THUMBNAIL_ROOM
+    picture = Thumbnail(20.0, 65.0 - 2 * room)
+    drawn = ThumbnailPlaces({"v": picture}, {"v": 0})._place_thumbnail("v", ys, 10.0)
+    if gap is None:
+        assert drawn.box.y0 == max(ys) + room
+    else:  # the name of the lower wire stands above it
+        over, under = drawn.box.y0 - gap[0], gap[1] - LABEL - drawn.box.y1
+        assert over == pytest.approx(under) and over >= room
+    assert (drawn.box.x0, drawn.box.x1) == (0.0, 20.0)
+    assert drawn.box.height == picture.height
+
+
+def test_a_row_has_room_for_its_widest_thumbnail() -> None:
+    pictures = {"a": Thumbnail(20.0, 10.0), "b": Thumbnail(50.0, 10.0), "c": Thumbnail(90.0, 10.0)}
+    places = ThumbnailPlaces(pictures, {"a": 0, "b": 0, "c": 1})
+    assert places.width(0) == 50.0 + 2 * style.THUMBNAIL_SIDE
+    assert (places.width(1), places.width(2)) == (90.0 + 2 * style.THUMBNAIL_SIDE, 0.0)
