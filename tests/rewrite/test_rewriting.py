@@ -15,6 +15,7 @@ from ncd import (
     Elementwise,
     Id,
     LayerNorm,
+    LimitError,
     Linear,
     NCDError,
     Repeat,
@@ -186,3 +187,13 @@ def test_what_is_offered_in_a_layer_fits_in_all_layers() -> None:
     assert [dict(one.options).get("axes") for one in offered] == [None] * len(offered) != []
     for one in offered:
         ncd.apply(term, one)
+
+
+def test_a_rewrite_has_at_most_2_000_letters() -> None:
+    def text(letters: int) -> str:
+        return '{"rewrite": "remove", "at": "n0"}'.ljust(letters)
+
+    assert Rewrite.from_json(text(2_000)) == Rewrite("remove", "n0")
+    with pytest.raises(LimitError) as raised:
+        Rewrite.from_json(text(2_001))
+    assert raised.value.fact == "it has 2,001 letters, at most 2,000 are read"
