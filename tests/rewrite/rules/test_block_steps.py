@@ -102,3 +102,10 @@ def test_a_circle_is_refused() -> None:
     assert str(error.value) == (
         "n0 would need what is made from itself, by way of n1. Try an array that is made before it."
     )
+
+
+def test_a_step_has_weights_if_a_layer_stands_in_it_however_deep() -> None:
+    relu, layer = Elementwise("relu"), Linear("m:4 -> m:4", "L")
+    terms = relu, layer, Block(relu, "B"), Block(relu >> layer, "B"), Block(Block(layer, "A"), "B")
+    steps = [BlockStep(term, (), ()) for term in terms]
+    assert [step.has_weights for step in steps] == [False, True, False, True, True]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
+import torch
 
+import ncd
 from ncd import (
     Add,
     Block,
@@ -167,6 +169,17 @@ def test_an_array_comes_out_of_blocks() -> None:
         assert ops(new).count("Add") == 1
         assert layers(new) == layers(TERM)
         assert [fence.title for fence in elaborate(new).fences] == ["Outer", "Inner"]
+
+
+def test_the_array_that_is_brought_is_the_one_that_is_asked_for() -> None:
+    circuit = elaborate(TERM)
+    module, x = ncd.compile(TERM), torch.randn(3, 4)
+    values = ncd.trace(module, x).values
+    *_, last, _ = (values[cell.outputs[0].id] for cell in circuit.cells)
+    for id in ("v0", *(cell.outputs[0].id for cell in circuit.cells[:3])):
+        other = ncd.compile(add_at(TERM, "n4", id))
+        other.load_state_dict(module.state_dict())
+        torch.testing.assert_close(other(x), (last + values[id]).softmax(-1))
 
 
 def test_an_array_does_not_pass_the_border_of_a_loop() -> None:
