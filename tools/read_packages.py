@@ -4,11 +4,13 @@
     python -m tools.read_packages FOLDER --count 120 --seed 3 --json drawn.json
     python -m tools.read_packages FOLDER --without drawn.json  # others than those of earlier draws
     python -m tools.read_packages FOLDER --reading             # the reading alone, without findings
+    python -m tools.read_packages FOLDER --typed lines.json    # with forms that are filled in
 
 Each folder in FOLDER is a package, unpacked and never imported. Packages take turns, so that a
 large one does not fill the draw. A file counts if it defines a module with a forward; tests,
 losses and changes of data do not count. What is read, is read as for a visitor, in a process of
-its own under limits of time and memory. The exit status is the number of files without a diagram.
+its own under limits of time and memory. What is typed into a form is its last line, by the path of
+the file. The exit status is the number of files without a diagram.
 """
 
 from __future__ import annotations
@@ -32,7 +34,6 @@ from ncd.answers.ask import ask
 from ncd.answers.plain_answer import answer_of, refusal_answer
 from ncd.errors import NCDError
 from ncd.jobs.source_reading import reader
-from ncd.notation.call_form import BLANK
 
 # --- Draws files of packages that define models or layers
 
@@ -136,7 +137,8 @@ def others(
 
 # --- Asks for files, and tells what becomes of each
 
-AT_ONCE, FORM, PARTLY, SLOW, REFUSED = "at once", "after the form", "partly", "slow", "refused"
+AT_ONCE, FORM, ASKS = "at once", "after the form", "asks"
+PARTLY, SLOW, REFUSED = "partly", "slow", "refused"
 LATE = re.compile(r"takes more than \d+ seconds")
 
 
@@ -154,43 +156,53 @@ class FileResult:
     assumed: tuple[str, ...]
 
 
-def read_file(folder: Path, file: PackageFile, reading: bool = False) -> FileResult:
+def read_file(
+    folder: Path, file: PackageFile, reading: bool = False, typed: str = ""
+) -> FileResult:
     """Returns what becomes of a file.
 
     Args:
         folder: The folder of the packages.
         file: The file.
         reading: Whether it is only read, and nothing is searched in it.
+        typed: The last line with what a person types into the form, if it is not drawn at once.
     """
     text, begin = (folder / file.path).read_text(), perf_counter()
-    form = False
+    answer, asks = _answer(text, reading)
+    result, reason, line = outcome(answer, asks)
+    if typed and result in (ASKS, PARTLY, REFUSED):
+        filled, _ = _answer(f"{text}\n{typed}\n", reading)
+        if outcome(filled, False)[0] == AT_ONCE:
+            answer, result = filled, FORM
+    where = file.package, str(file.path), result, reason, line
+    return FileResult(*where, round(perf_counter() - begin, 2), answer.shapes, answer.assumed)
+
+
+def _answer(text: str, reading: bool) -> tuple[Answer, bool]:
+    """Returns the answer to a text, and whether a form asks for what lacks."""
+    asks = False
     try:
         answer = answer_of(text, reader().read(text))
     except NCDError as error:
         answer = refusal_answer(text, error)
         call = getattr(error, "call", None)
-        form = call is not None and BLANK in call.line
-    if not reading:
-        answer = ask(text)
-    seconds = perf_counter() - begin
-    result, reason, line = outcome(answer, form)
-    where = file.package, str(file.path), result, reason, line
-    return FileResult(*where, round(seconds, 2), answer.shapes, answer.assumed)
+        asks = call is not None and bool(call.line)
+    return (answer if reading else ask(text)), asks
 
 
-def outcome(answer: Answer, form: bool) -> tuple[str, str, int]:
+def outcome(answer: Answer, asks: bool) -> tuple[str, str, int]:
     """Returns the result of an answer, with the reason and the line of what is not drawn.
 
     Args:
         answer: The answer.
-        form: Whether a page asks for the sizes that lack.
+        asks: Whether a form asks for what lacks.
     """
     failure = next((one for one in answer.findings if one.kind == "failure"), None)
     if failure is None:
         return (AT_ONCE, "", 0) if answer.shapes else (PARTLY, "nothing comes out of it", 0)
     if LATE.search(failure.says):
         return SLOW, failure.says, failure.line
-    result = PARTLY if answer.term is not None else FORM if form else REFUSED
+    result = PARTLY if answer.term is not None else ASKS if asks else REFUSED
     return result, failure.says, failure.line
 
 
@@ -213,12 +225,15 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=SEED, help="of the draw")
     parser.add_argument("--without", type=Path, nargs="+", default=(), help="earlier results")
     parser.add_argument("--reading", action="store_true", help="nothing is searched in them")
+    parser.add_argument("--typed", type=Path, help="last lines that fill forms, by paths")
     parser.add_argument("--json", type=Path, help="a file for the results")
     given = parser.parse_args()
     files = others(model_files(given.folder), given.without)
+    typed = json.loads(given.typed.read_text()) if given.typed else {}
     results = []
     for file in draw(files, given.count, given.seed):
-        results.append(read_file(given.folder, file, given.reading))
+        line = typed.get(str(file.path), "")
+        results.append(read_file(given.folder, file, given.reading, line))
         print(f"{len(results):4d} {results[-1].result:14s} {file.path}", file=sys.stderr)
     print("\n".join(table(results)))
     if given.json:

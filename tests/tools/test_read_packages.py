@@ -11,7 +11,7 @@ import pytest
 from ncd.answers.answer import Answer
 from ncd.language.terms import Id
 from tools import read_packages
-from tools.read_packages import AT_ONCE, FORM, PARTLY, REFUSED, SLOW, FileResult
+from tools.read_packages import ASKS, AT_ONCE, FORM, PARTLY, REFUSED, SLOW, FileResult
 
 HEAD = "import torch\nfrom torch import nn\n\n\n"
 MODEL = """class Net(nn.Module):
@@ -75,7 +75,19 @@ def test_each_file_is_told_with_its_reason(folder: Path) -> None:
     assert (partly.result, partly.line) == (PARTLY, 8), partly.reason
     assert partly.reason.startswith("layer (Linear) gets 3 features")
     assert found["refused.py"].result == REFUSED and "'widht'" in found["refused.py"].reason
-    assert found["sums.py"].result == FORM and "of which no shape" in found["sums.py"].reason
+    assert found["sums.py"].result == ASKS and "of which no shape" in found["sums.py"].reason
+
+
+@pytest.mark.parametrize(
+    ("typed", "result"),
+    [("Sum()('a', torch.randn(2))", ASKS), ("Sum()(torch.randn(2, 3), torch.randn(4))", FORM)],
+)
+def test_a_form_counts_when_what_is_typed_opens_it(folder: Path, typed: str, result: str) -> None:
+    path = Path("two/sums.py")
+    only = NO_INPUT.replace("{}[first]", "{(2, 3): second}[tuple(first.shape)]")
+    (folder / path).write_text(HEAD + only)
+    found = read_packages.read_file(folder, read_packages.PackageFile("two", path), True, typed)
+    assert found.result == result and found.shapes == (((4,),) if result == FORM else ())
 
 
 def test_a_diagram_of_which_nothing_comes_out_is_no_success() -> None:
