@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 # --- Places in a line of source: where its syntax nodes stand, and the arrays that it makes
 
 MAKERS = ("randn", "rand", "zeros", "ones", "empty")  # of arrays, whose arguments are their sizes
-Kind = Literal["value", "shape", "line", "mode"]  # a line is a shape such as 1x16#50257
+Kind = Literal["value", "shape", "input", "line", "mode"]  # a line is a shape, as 1x16#50257
 
 
 class CallPart(NamedTuple):
@@ -63,8 +63,7 @@ def array_sizes(node: ast.Call) -> list[ast.expr] | None:
     if len(args) == 1 and isinstance(args[0], ast.Tuple | ast.List):
         args = args[0].elts
     whole = all(isinstance(one, ast.Constant) and type(one.value) is int for one in args)
-    blank = [one.value for one in args if isinstance(one, ast.Constant)] == [...]
-    return args if whole or blank else []
+    return args if whole else []
 
 
 def arrays_in(node: ast.expr, name: str) -> Iterator[tuple[ast.expr, str]]:
@@ -81,7 +80,7 @@ def arrays_in(node: ast.expr, name: str) -> Iterator[tuple[ast.expr, str]]:
             yield from arrays_in(word.value, f"{name}.{word.arg}")
     elif isinstance(node, ast.Call):
         yield from [(node, name)] * (array_sizes(node) is not None)
-    elif isinstance(node, ast.Constant) and node.value is None:
+    elif isinstance(node, ast.Constant) and node.value in (None, ...):
         yield node, name
 
 
@@ -249,12 +248,12 @@ def _places(line: str, call: ModuleCall) -> Iterator[CallPart]:
         (node for node in ast.walk(tree) if isinstance(node, ast.Call)),
         key=lambda node: (node.end_lineno or 0, node.end_col_offset or 0),
     )
-    found = []
-    names = _names(calls, call)
+    found, names = [], _names(calls, call)
     inputs = iter((*call.inputs, *("input",) * len(calls)))
     for node, name in names.values():
         if isinstance(node, ast.Constant):
-            found.append(CallPart(offset.start(node), offset.end(node), name, "value"))
+            kind: Kind = "value" if node.value is None else "input"
+            found.append(CallPart(offset.start(node), offset.end(node), name, kind))
     for node in calls:
         if call.modes and (own := _mode(node, call.classes)) is not None:
             found.append(CallPart(offset.end(own[0]), offset.end(own[1]), "mode", "mode"))
@@ -266,7 +265,7 @@ def _places(line: str, call: ModuleCall) -> Iterator[CallPart]:
                 found.append(CallPart(start, end, name, "shape"))
         elif isinstance(node.func, ast.Name):
             for word in node.keywords:
-                if word.arg and _is_literal(word.value):
+                if word.arg and id(word.value) not in names and _is_literal(word.value):
                     start, end = offset.start(word.value), offset.end(word.value)
                     found.append(CallPart(start, end, word.arg, "value"))
     yield from sorted(found)
@@ -288,7 +287,7 @@ def _names(calls: list[ast.Call], call: ModuleCall) -> dict[int, tuple[ast.expr,
             for name, value in (*zip(call.inputs, node.args, strict=False), *named)
             for each in arrays_in(value, name)
         ]
-        if any(isinstance(one, ast.Call) for one, _ in given):
+        if any(isinstance(one, ast.Call) or one.value is ... for one, _ in given):  # type: ignore[attr-defined]
             found |= {id(one): (one, name) for one, name in given}
     return found
 

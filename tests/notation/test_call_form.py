@@ -59,6 +59,12 @@ def test_a_line_without_an_input_is_continued() -> None:
     assert (form.first, form.last, _fields(form)) == (4, 4, [("x", "shape", "2")])
 
 
+def test_an_input_of_which_nothing_is_known_is_a_field_for_any_code() -> None:
+    call = ModuleCall("Net(n=...)(..., SimpleNamespace(a=...), 4)", (), ("x", "y", "z"), "Net")
+    fields = [(each.name, each.kind, each.value) for each in call_form(CLASS, call).fields]
+    assert fields == [("n", "value", ""), ("x", "input", ""), ("y.a", "input", "")]
+
+
 @pytest.mark.parametrize(
     ("line", "fields"),
     [
@@ -163,7 +169,7 @@ LINES = {
     "Net()(torch.randint(0, 9))": [("mode", "")],
     "Net()(torch.randn(n, 3), torch.zeros(4))": [("mode", ""), ("y", "4")],
     "Net()(torch.randn(True), torch.zeros(4))": [("mode", ""), ("y", "4")],
-    "Net()(torch.randn(...))": [("mode", ""), ("x", "")],
+    "Net()(...)": [("mode", ""), ("x", "")],
     "Net()(torch.randn(2, ...))": [("mode", "")],
     "Net(a=-1, b=(1, 'c'), d=(), e=n, f=~1, g=[True, None], **k)(x)": [
         *(("a", "-1"), ("b", "(1, 'c')"), ("g", "[True, None]"), ("mode", "")),

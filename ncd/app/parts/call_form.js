@@ -5,8 +5,10 @@ const HINTS = {
   "": "A part of the last line",
   assumed: "The text leaves this open: it is assumed, and written into the last line when you change it",
   missing: "The text leaves this open, and nothing says what is usual",
+  input: "The sizes of an array, 2 × 16 # 1000 for whole numbers below 1000, or Python: 4, None, [torch.randn(1, 8)]",
 };
 const SIZES = /^\s*\(?\d+(\s*[×x, ]\s*\d+)*,?\)?\s*$/;
+const ARRAY = /^\s*(\(?\d+(?:\s*[×x, ]\s*\d+)+\)?|\(?\d+,\)?|\d+(?=\s*#))\s*(?:#\s*(\d+))?\s*$/;
 
 function fillForm(host, { forms, drawn, classes }) {
   const place = host.root.querySelector(".form");
@@ -48,10 +50,11 @@ function sizeField(host, { name, kind, value, assumed }, form) {
   field.className = !value ? "missing" : assumed ? "assumed" : "";
   field.dataset.kind = kind;
   field.setAttribute("aria-label", [name, field.className].filter(Boolean).join(", "));
-  field.placeholder = kind === "shape" ? "1 × 3 × 64 × 64" : "?";
+  field.placeholder = { shape: "1 × 3 × 64 × 64", input: "1 × 3 × 64 × 64" }[kind] ?? "?";
+  if (kind === "input") field.size = 20;
   field.oninput = () => field.setCustomValidity("");
   field.onchange = () => writeForm(host, form);
-  return labelled(name, field, HINTS[field.className]);
+  return labelled(name, field, HINTS[kind] ?? HINTS[field.className]);
 }
 
 // The mode of the module: what its class leaves it in, or what the line says.
@@ -84,6 +87,7 @@ function writeForm(host, form) {
 function written({ kind, value }, field) {
   const typed = field.value.trim();
   if (kind === "mode") return typed;
+  if (kind === "input") return inputCode(typed);
   if (kind !== "shape") return typed || null;
   if (typed && !SIZES.test(typed)) {
     field.setCustomValidity("Sizes are whole numbers, such as 1 × 3 × 224 × 224.");
@@ -93,6 +97,14 @@ function written({ kind, value }, field) {
   const sizes = typed.match(/\d+/g);
   const one = sizes?.length === 1 && /,/.test(value); // of a tuple
   return sizes && (one ? `${sizes[0]},` : sizes.join(", "));
+}
+
+// What makes an input: an array of the typed sizes, or what is typed as Python.
+function inputCode(typed) {
+  const array = ARRAY.exec(typed);
+  if (!array) return typed || null;
+  const sizes = array[1].match(/\d+/g).join(", ");
+  return array[2] ? `torch.randint(${array[2]}, (${sizes},))` : `torch.randn(${sizes})`;
 }
 
 function writeLine(host, { first, last }, line) {

@@ -227,6 +227,28 @@ def test_sizes_that_a_text_leaves_open_are_fields_that_write_its_last_line(
     expect(sentence).to_have_text(re.compile("^out: 3 × 7 × 5"))
 
 
+ROWS = """class Rows(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(9, 8)
+    def forward(self, x, places, n):
+        return {(2, 3): self.table(places)}[tuple(x.shape)][:, :n]
+"""
+
+
+def test_an_input_is_typed_as_sizes_as_whole_numbers_or_as_code(page: Page, address: str) -> None:
+    visit(page, address, "/yours")
+    write(page, ROWS)
+    for name, typed in (("x", "2 × 3"), ("places", "2 × 5 # 9"), ("n", "4")):
+        field = page.get_by_label(f"{name}, missing")
+        expect(field).to_be_visible(timeout=READY)
+        field.fill(typed)
+    field.press("Enter")
+    expect(page.locator("p.sentence")).to_have_text(re.compile("^out: 2 × 4 × 8"))
+    text = page.get_by_role("textbox", name="Your text")
+    expect(text).to_contain_text("Rows()(torch.randn(2, 3), torch.randint(9, (2, 5,)), 4)")
+
+
 def test_a_line_and_its_ops_light_each_other(page: Page, address: str) -> None:
     visit(page, address, "/yours")
     expect(page.locator(".cm-beside")).to_contain_text("8×16×16×16", timeout=READY)
