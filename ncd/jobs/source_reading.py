@@ -20,13 +20,13 @@ from ncd.jobs.local_workers import Local, job_request
 from ncd.jobs.source_job import FINDING, LATE, read
 from ncd.notation.call_form import call_of
 from ncd.notation.term_reader import TextError
+from ncd.read.python_source.source_tree import LONGEST
 from ncd.read.recognise import Reading
 from ncd.write.term_json import from_json
 
 PATIENCE = 60.0  # seconds until the first process is ready, and an answer has come
 QUEUE = 20.0  # seconds that a text waits for others
 MAX_CACHED_ANSWERS = 200  # answers
-LONGEST = 120_000  # letters
 
 
 class Reader:

@@ -127,6 +127,6 @@ def test_nothing_is_left_of_a_source_for_the_next(reader: Reader) -> None:
 
 def test_a_text_that_is_too_long_starts_nothing() -> None:
     reader = Reader()
-    said = refusal(reader, "class A: pass\n" * 9000)
-    assert said.startswith("line 1, column 1: it has 126,000 letters, at most 120,000 are read.")
+    said = refusal(reader, "class A: pass\n" * 15000)
+    assert said.startswith("line 1, column 1: it has 210,000 letters, at most 200,000 are read.")
     assert reader.workers.helper is None

@@ -45,7 +45,12 @@ from ncd.read.python_source.interpreter import (
     UnknownValue,
 )
 from ncd.read.python_source.model_choice import model_of
-from ncd.read.python_source.model_inputs import can_run, given_inputs, guess_input
+from ncd.read.python_source.model_inputs import (
+    can_run,
+    given_inputs,
+    guess_input,
+    other_input,
+)
 from ncd.read.python_source.one_line import take_shape
 from ncd.read.python_source.python_names import NAMES
 from ncd.read.python_source.source_expressions import EXPRESSIONS
@@ -564,12 +569,10 @@ class SourceTrace:
     def _assumed_inputs(self, model: nn.Module) -> tuple[Any, ...]:
         """Returns inputs that fit; they are said as assumed."""
         first = guess_input(self.machine, model)
-        if first is None:
-            raise LimitExceeded("no input is known", 1, 1)
-        if first[1] and not can_run(self.machine, model, first[0], {}):
-            first = guess_input(self.machine, model, failed=first[1]) or first
-        self.assumed = first[1]
-        return first[0]
+        if first.words and not can_run(self.machine, model, first.inputs, {}):
+            first = other_input(self.machine, model, first) or first
+        self.assumed = first.words
+        return first.inputs
 
     def _symbolic(
         self, arrays: tuple[Tensor, ...], places: list[list[SourceNumber]]

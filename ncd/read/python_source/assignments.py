@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 from ncd.read.python_source.interpreter import Interpreter, Scope, UnknownValue
-from ncd.read.python_source.unknown_sizes import usual_number
+from ncd.read.python_source.other_files import usual_number
 
 
 def assign(machine: Interpreter, target: ast.expr, value: Any, scope: Scope) -> None:

@@ -245,6 +245,8 @@ def _buffer(
         return
     if tensor is not None and not isinstance(tensor, Tensor):
         raise machine.source_error(TypeError(f"register_buffer: {name} is no tensor"), machine.node)
+    if tensor is not None and tensor.numel() == 1 and not machine.tracing:
+        machine.flags[id(value), name] = bool(tensor)
     if isinstance(value, SourceModule) and isinstance(tensor, nn.Parameter):
         tensor = tensor.detach()
     machine.attempt(value.register_buffer, name, tensor, persistent=bool(persistent))
@@ -322,6 +324,7 @@ def _check_growth(machine: Interpreter, value: Any, more: int) -> None:
 # --- Sets attributes of objects and modules of a source
 
 MISSING = object()
+PART_TABLES = ("_parameters", "_buffers", "_modules")  # where torch keeps the parts of a module
 DATA = (bool, int, float, str, tuple, type(None), torch.dtype, torch.Size)  # of torch's modules
 
 
@@ -359,7 +362,7 @@ def _property_setter(machine: Interpreter, value: Any, name: str) -> Any:
 
 def _set_on_module(machine: Interpreter, value: nn.Module, name: str, new: Any) -> None:
     own, inner = source_attributes(value), value.__dict__
-    held = any(name in inner.get(kind, ()) for kind in ("_parameters", "_buffers", "_modules"))
+    held = any(name in inner.get(kind, ()) for kind in PART_TABLES)
     plain = isinstance(inner.get(name, MISSING), (*DATA, Tensor))
     taken = hasattr(nn.Module, name) or (name in inner and not plain)
     if held and isinstance(new, UnknownValue):
@@ -396,7 +399,7 @@ def attribute(machine: Interpreter, value: Any, name: str) -> Any:
         return found
     if type(value) in (int, bool) and (other := of_no_number(machine, name)) is not None:
         return other
-    if isinstance(value, SourceModule) and (base := _other_base(machine, value)) is not None:
+    if isinstance(value, SourceModule) and (base := other_base(machine, value)) is not None:
         return unknown_attribute(machine, base, name, True)
     if isinstance(value, nn.Module | PlainObject | ClassValue):
         words = f"{kind_name(value)!r} object has no attribute {short_repr(name)}"
@@ -424,7 +427,7 @@ def _is_torchs(path: str, name: str, tracing: bool) -> bool:
     return not (tracing and callable(found))
 
 
-def _other_base(machine: Interpreter, value: SourceModule) -> UnknownValue | None:
+def other_base(machine: Interpreter, value: SourceModule) -> UnknownValue | None:
     """Returns the base of an object's class that stands in another file; None if it has none."""
     bases = every_base(machine, type(value).visitor)
     return next((base for base in bases if isinstance(base, UnknownValue)), None)
@@ -584,9 +587,14 @@ def _of_module(machine: Interpreter, value: nn.Module, name: str) -> Any:
     own = source_attributes(value)
     if name in own:
         return own[name]
-    for held in ("_parameters", "_buffers", "_modules"):
+    for held in PART_TABLES:
+        if name == held:
+            return {**value.__dict__.get(held, {})}
         if name in value.__dict__.get(held, ()):
-            return getattr(value, name)
+            found = getattr(value, name)
+            if machine.tracing and (flag := machine.flags.get((id(value), name))) is not None:
+                machine.flags_read[id(found)] = found, flag
+            return found
     if isinstance(value, SourceModule):
         found = _own_member(machine, value, name)
         if found is not MISSING:

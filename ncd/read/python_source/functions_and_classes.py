@@ -37,7 +37,13 @@ from ncd.read.python_source.interpreter import (
     UnknownValue,
     source_attributes,
 )
-from ncd.read.python_source.other_files import ExternalModule, box, is_class_name
+from ncd.read.python_source.other_files import (
+    NOT_MADE_REASON,
+    ExternalModule,
+    box,
+    is_class_name,
+    of_function,
+)
 from ncd.read.python_source.source_operators import kind_name
 from ncd.read.python_source.torch_layers import MODULES, begin, layer, spread
 from ncd.read.python_source.torch_names import (
@@ -47,7 +53,6 @@ from ncd.read.python_source.torch_names import (
     size_limited,
     torch_call,
 )
-from ncd.read.python_source.unknown_sizes import of_function
 from ncd.read.torch_module.axis_names import METHODS
 from ncd.read.torch_module.torch_export import quiet
 from ncd.words import nearest_name
@@ -64,8 +69,9 @@ ERRORS = (
     *(RuntimeWarning, BaseException, KeyboardInterrupt),
 )
 LIST_MAKER = re.compile(  # of one thing or several
-    r"L|(.*_)?listify|_?(as|to|ensure|make|cast)_?(a_)?(list|tuple)|tuplify"
+    r"L|(.*_)?listify|(.*_)?(as|to|ensure|make|cast)_?(a_)?(list|tuple)|tuplify"
 )
+QUESTION = re.compile(r"_?(is|has|can|should)_\w+|\w+_(available|enabled)")
 NOT_RUN_REASON = "a module runs on its inputs only when it is drawn"
 
 
@@ -116,6 +122,8 @@ def _call_listed(
         if all(is_size(n) for n in args):
             return size_limited(torch.zeros)(machine, *(args or (0,)))
         return torch_call(machine, torch.tensor, args, {"dtype": torch.float32})
+    if function is nn.Module and not machine.strict:  # one that is to be given
+        return ExternalModule(machine, UnknownValue("Module", NOT_MADE_REASON))
     if isinstance(function, type) and issubclass(function, nn.Module) and listed:
         return layer(machine, function, args, named)
     if listed:
@@ -129,12 +137,19 @@ def _of_unknown(
     machine: Interpreter, function: UnknownValue, args: tuple[Any, ...], named: dict[str, Any]
 ) -> Any:
     """Returns a box of what stands in another file, or an unknown value."""
+    last = function.name.rpartition(".")[2]
+    if machine.strict and QUESTION.fullmatch(last):
+        machine.assumed_values[f"{function.name}(…)"] = "false"
+        return False
     if machine.tracing:
         return box(machine, function, (*args, *named.values()))
     if machine.building and is_class_name(function):
         return ExternalModule(machine, function, args, named)
-    if machine.building and args and LIST_MAKER.fullmatch(function.name.rpartition(".")[2]):
-        found = [*args[0]] if isinstance(args[0], list | tuple | range) else [args[0]]
+    if machine.building and args and LIST_MAKER.fullmatch(last):
+        layers = (re.search(r"([123])d$", getattr(one, "__name__", "")) for one in args)
+        sides = next((int(one[1]) for one in layers if one), 1)  # of a layer that takes the list
+        given = args[-1]
+        found = [*given] if isinstance(given, list | tuple | range) else [given] * sides
         machine.assumed_values[f"{function.name}(…)"] = short_repr(found)
         return found
     return UnknownValue(f"{function.name}(…)"[:80], function.reason)
@@ -382,9 +397,9 @@ def class_value(machine: Interpreter, node: ast.ClassDef, scope: Scope) -> Class
     """Returns the class of a ``class`` statement, without its decorators."""
     if len(machine.classes) >= CLASSES:
         raise machine.stop(f"it has more than {CLASSES} classes", "fewer")
-    if any(word.arg != "metaclass" or not _is_abstract(word.value) for word in node.keywords):
-        raise machine.refuse("a metaclass is not understood here", f"class {node.name}(nn.Module):")
     bases = tuple(machine.value(base, scope) for base in node.bases)
+    if not all(_is_elsewhere(machine, word, bases, scope) for word in node.keywords):
+        raise machine.refuse("a metaclass is not understood here", f"class {node.name}(nn.Module):")
     methods = {one.name for one in node.body if isinstance(one, ast.FunctionDef)}
     real = _real(machine, node.name, bases, methods)
     made = ClassValue(node.name, real, {}, lambda *given: _instance(machine, *given), bases)
@@ -411,9 +426,14 @@ def class_value(machine: Interpreter, node: ast.ClassDef, scope: Scope) -> Class
     return made
 
 
-def _is_abstract(metaclass: ast.expr) -> bool:
-    """Returns whether a metaclass only demands methods of the classes that extend a class."""
-    return ast.unparse(metaclass).endswith("ABCMeta")
+def _is_elsewhere(
+    machine: Interpreter, word: ast.keyword, bases: tuple[Any, ...], scope: Scope
+) -> bool:
+    """Returns whether a word of a class only matters in other files, or demands methods alone."""
+    if word.arg != "metaclass":
+        return any(isinstance(base, UnknownValue) for base in bases)
+    abstract = ast.unparse(word.value).endswith("ABCMeta")
+    return abstract or isinstance(machine.value(word.value, scope), UnknownValue)
 
 
 def _sets_forward(node: ast.AST) -> bool:
@@ -541,6 +561,7 @@ def _instance(
                     args, named = of_function(machine, made.name, first.function, args, named)
                     given = bind_arguments(machine, first.function, (subject, *args), named)
                     subject.__dict__[SETTINGS] = given
+                    _name_boxes(given)
                 first(*args, **named)
             else:
                 attribute(machine, Super(made, subject), "__init__")(*args, **named)
@@ -550,6 +571,14 @@ def _instance(
     if "_parameters" not in subject.__dict__:
         begin(machine, nn.Module, subject, (), {})
     return subject
+
+
+def _name_boxes(given: Mapping[str, Any]) -> None:
+    """Gives each ``nn.Module()`` among arguments the name of its argument."""
+    for name, one in given.items():
+        for part in one if isinstance(one, list | nn.ModuleList) else (one,):
+            if isinstance(part, ExternalModule) and part.title == "Module":
+                part.__dict__["made_of"][1].name = name
 
 
 def _plain_object(

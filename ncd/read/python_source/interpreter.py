@@ -14,6 +14,7 @@ from torch import nn
 from torch.fx.traceback import annotate
 
 from ncd.errors import plain_message, printable_line
+from ncd.notation.call_form import ModuleCall
 from ncd.notation.term_reader import TextError, spoken
 
 # --- Errors in a visitor's source, with their positions
@@ -27,6 +28,7 @@ class SourceException(Exception):
     def __init__(self, error: BaseException, node: ast.AST) -> None:
         super().__init__(str(error))
         self.error, self.node = error, node
+        self.call: ModuleCall | None = None  # the last line that would give other values
 
 
 class LimitExceeded(TextError):
@@ -57,6 +59,7 @@ def error_at(
 def as_text_error(raised: SourceException) -> TextError:
     """Returns the error that is shown to the visitor for an error raised by the source."""
     if isinstance(raised.error, TextError):
+        raised.error.call = raised.error.call or raised.call
         return raised.error
     said = plain_message(str(raised.error))
     if "data-dependent" in said:
@@ -65,7 +68,9 @@ def as_text_error(raised: SourceException) -> TextError:
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     words = printable_line(lines[0], LONGEST_MESSAGE) if lines else ""
     name = type(raised.error).__name__
-    return error_at(raised.node, f"{name}: {words}" if words else name)
+    found = error_at(raised.node, f"{name}: {words}" if words else name)
+    found.call = raised.call
+    return found
 
 
 # --- Values of a source: functions, classes and objects of the interpreter
@@ -362,6 +367,10 @@ class Interpreter:
     box_results: list[Any] = field(default_factory=list)
     box_calls: dict[tuple[str, tuple[int, ...]], None] = field(default_factory=dict)  # as assumed
     box_fits: dict[tuple[str, tuple[int, ...]], list[int]] = field(default_factory=dict)
+    tried_inputs: tuple[nn.Module, tuple[Any, ...], dict[str, Any], str] | None = None
+    flags: dict[tuple[int, str], bool] = field(default_factory=dict)  # buffers of one number
+    flags_read: dict[int, tuple[Any, bool]] = field(default_factory=dict)  # by their arrays' ids
+    search_seconds: float = 0.0  # that were taken to search for inputs
     own_gradients: dict[str, None] = field(default_factory=dict)  # functions that have one
     folded_counts: Counter[str] = field(default_factory=Counter)  # see folding/, by their classes
     last_large_run: Any = None  # the last run of a large model, see folding/large_models.py

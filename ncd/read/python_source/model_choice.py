@@ -8,7 +8,6 @@ import inspect
 import re
 from collections.abc import Iterator, Mapping
 from functools import partial
-from itertools import product
 from typing import Any
 
 from torch import nn
@@ -48,7 +47,7 @@ from ncd.read.python_source.model_classes import (
     outermost_classes,
     place_of,
 )
-from ncd.read.python_source.model_inputs import input_words
+from ncd.read.python_source.model_inputs import forward_node, input_words
 from ncd.read.python_source.module_arguments import (
     as_hinted,
     attributes_read,
@@ -65,6 +64,7 @@ from ncd.read.python_source.module_arguments import (
     parts_in_list,
 )
 from ncd.read.python_source.other_files import ExternalModule
+from ncd.read.python_source.structured_inputs import attributes_of, required_inputs
 from ncd.read.python_source.usual_sizes import (
     NO_USUAL_VALUE,
     PLAIN_TYPES,
@@ -81,6 +81,7 @@ NUMBER_BOUND = re.compile(
     r"#(\d+)"
 )  # in the words of an input: its whole numbers are below this one
 NAMESPACE = "from types import SimpleNamespace\n"
+UNKNOWN_MODULE = "nn.Module()"  # a module that is to be given, which is drawn as a box
 
 
 def module_call(
@@ -148,21 +149,43 @@ def assumed_call(
     return f"{NAMESPACE}{call}" if "SimpleNamespace(" in call else call
 
 
-def blank_call(
-    machine: Interpreter, model: nn.Module, names: list[str], tree: ast.Module, scope: Scope
+def open_call(
+    machine: Interpreter, model: nn.Module, tree: ast.Module, scope: Scope
 ) -> ModuleCall | None:
-    """Returns the call of a module on inputs of which no shape is known; None if it has no name."""
-    made = _module_expression(machine, model, tree, scope)
-    given = ", ".join(f"torch.randn({BLANK})" for _ in names)
-    kind = type(model).__name__
-    return ModuleCall(f"{made}({given})", (), tuple(names), kind, (kind,)) if made else None
+    """Returns the call of a module that stops: what was assumed, and blanks for what is not known.
+
+    It is None for a module that has no name.
+    """
+    made = _module_expression(machine, model, tree, scope, blanks=True)
+    if not made:
+        return None
+    names, kind = required_inputs(model), type(model).__name__
+    sizes = tuple(name for given in machine.assumed_settings.values() for name in given)
+    if (tried := machine.tried_inputs) is not None and tried[0] is model:
+        line = assumed_call(machine, model, *tried[1:], tree, scope)
+        if line:
+            return ModuleCall(line, (*sizes, *names), tuple(names), kind, (kind,))
+    read = attributes_of(forward_node(machine, model), names)
+    words = (
+        f"SimpleNamespace({', '.join(f'{x}={BLANK}' for x in read[name])})"
+        if name in read
+        else BLANK
+        for name in names
+    )
+    call = f"{made}({', '.join(words)})"
+    line = f"{NAMESPACE}{call}" if "SimpleNamespace(" in call else call
+    return ModuleCall(line, sizes, tuple(names), kind, (kind,))
 
 
-def call_of(name: str, given: dict[str, Any], machine: Interpreter) -> str:
-    """Returns the call of a class or function with such arguments; empty if one has no spelling."""
+def call_of(name: str, given: dict[str, Any], machine: Interpreter, blanks: bool = False) -> str:
+    """Returns the call of a class or function with such arguments.
+
+    One that has no spelling is a blank, or the call is empty.
+    """
     words = {key: _argument_text(key, value, machine) for key, value in given.items()}
-    if None in words.values():
+    if None in words.values() and not blanks:
         return ""
+    words = {key: BLANK if word is None else word for key, word in words.items()}
     return f"{name}({', '.join(f'{key}={word}' for key, word in words.items())})"
 
 
@@ -177,17 +200,17 @@ def of_other_values(
     rests = error is not raised and error is not getattr(raised, "error", None)
     fact = f"{unfit('', machine.assumed_settings)}: {error.fact}" if rests else error.fact
     cure = error.cure or f"a last line model = {call_text(name, given)}, of other values"
-    line = call_of(name, given, machine) if rests else ""
-    call = ModuleCall(line, tuple(given), (), name) if line else None
+    line = call_of(name, given, machine, blanks=True)
+    call = ModuleCall(line, tuple(given), (), name)
     return TextError(fact, error.line, error.column, error.end, cure, call)
 
 
 def _module_expression(
-    machine: Interpreter, model: nn.Module, tree: ast.Module, scope: Scope
+    machine: Interpreter, model: nn.Module, tree: ast.Module, scope: Scope, blanks: bool = False
 ) -> str:
     """Returns the expression that gives a module: a call, the last line, or a name."""
     if machine.maker is not None and machine.maker[0] is model:
-        return call_of(machine.maker[1], machine.maker[2], machine)
+        return call_of(machine.maker[1], machine.maker[2], machine, blanks)
     last = tree.body[-1] if tree.body else None
     shown = machine.last_value_module is model and machine.last_value is last
     if shown and isinstance(last, ast.Expr):
@@ -201,6 +224,11 @@ def _argument_text(key: str, value: Any, machine: Interpreter) -> str | None:
         return BLANK
     if type(value) in PLAIN_TYPES:
         return repr(value)
+    if isinstance(value, ExternalModule):
+        return UNKNOWN_MODULE
+    if isinstance(value, nn.ModuleList):
+        parts = [_argument_text(key, one, machine) for one in value]
+        return None if None in parts else f"[{', '.join(filter(None, parts))}]"
     if isinstance(value, tuple | list):
         parts = [_argument_text(key, each, machine) for each in value]
         return None if None in parts else repr(value)
@@ -273,7 +301,8 @@ def _required_arguments(
 ) -> Iterator[tuple[SourceFunction, str]]:
     """Yields the arguments that a class needs, each with the ``__init__`` that has it.
 
-    One that hands others on, as by ``super().__init__(*args, **kwargs)``, needs those of its base.
+    One that hands others on, as by ``super().__init__(*args, **kwargs)`` or ``Layer(**kwargs)``,
+    needs those of its base or of that class.
     """
     given, places = set[str](), 0
     for step in _first_steps(machine, value):
@@ -284,14 +313,27 @@ def _required_arguments(
             return
         given = {*names, *(word.arg for word in handed.keywords if word.arg)}
         places = sum(not isinstance(one, ast.Starred) for one in handed.args)
+        if isinstance(handed.func, ast.Name):
+            inner = step.scope.top.names.get(handed.func.id)
+            if isinstance(inner, ClassValue) and inner is not value:
+                for own, name in _required_arguments(machine, inner):
+                    if name not in given | {*parameters(own)[0][:places]}:
+                        yield own, name
+            return
 
 
 def _handed_on(step: SourceFunction) -> ast.Call | None:
-    """Returns the call of the base's ``__init__`` that gets all other named arguments."""
-    for one in ast.walk(step.node):
-        if isinstance(one, ast.Call) and ast.unparse(one.func) == "super().__init__":
-            return one if any(word.arg is None for word in one.keywords) else None
-    return None
+    """Returns the call of a base's ``__init__``, or of a class, that gets all other arguments."""
+    assert step.node.args.kwarg is not None
+    rest = step.node.args.kwarg.arg
+    calls = [one for one in ast.walk(step.node) if isinstance(one, ast.Call)]
+    handed = [
+        one
+        for one in calls
+        if any(word.arg is None and ast.unparse(word.value) == rest for word in one.keywords)
+    ]
+    above = (one for one in handed if ast.unparse(one.func) == "super().__init__")
+    return next(above, next((one for one in handed if isinstance(one.func, ast.Name)), None))
 
 
 def _is_settings(machine: Interpreter, first: SourceFunction, name: str) -> bool:
@@ -364,25 +406,36 @@ def _needs_sizes(real: type) -> bool:
     return any(one.default is one.empty and one.kind in plain for one in takes)
 
 
-def changed_sizes(
-    given: Mapping[str, Any], change: str, defaults: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Returns other values for assumed sizes: one for each stage, channels that groups divide, or
-    sizes whose default is None.
+def other_settings(
+    given: Mapping[str, Any], defaults: Mapping[str, Any], error: str
+) -> Iterator[dict[str, Any]]:
+    """Yields other values for assumed sizes, those first that an error speaks of.
+
+    Sizes whose default is None get a value; one for each stage; channels that groups divide;
+    several in the place of one, and one in the place of several.
+
+    >>> [*other_settings({"n": 4}, {"width": None}, "'int' object is not iterable")]
+    [{'n': (4, 4, 4)}, {'width': 64}]
     """
-    if change == "unset":
-        unset = (name for name, default in defaults.items() if default is None)
-        return {name: usual_value(name) for name in unset if type(usual_value(name)) is int}
-    if change == "several":
-        return {
-            name: (value,) * 4 for name, value in given.items() if PER_STAGE_NAME.fullmatch(name)
-        }
-    channels = CHANNELS if change == "wide" else ()
-    return {
-        name: MIN_CHANNELS
-        for name, value in given.items()
-        if name in channels and type(value) is int and value < MIN_CHANNELS
-    }
+    names = [name for name, x in defaults.items() if x is None and name not in given]
+    unset = [{name: usual_value(name)} for name in names if type(usual_value(name)) is int]
+    whole = {name: value for name, value in given.items() if type(value) is int}
+    stages = {name: (value,) * 4 for name, value in whole.items() if PER_STAGE_NAME.fullmatch(name)}
+    wide = {n: MIN_CHANNELS for n, value in whole.items() if n in CHANNELS and value < MIN_CHANNELS}
+    several = [{name: in_stages(name, value)} for name, value in whole.items()]
+    single = [{name: x[0]} for name, x in given.items() if isinstance(x, tuple | list) and x]
+    changes = [(NONE_ERROR, unset), (LIST_ERROR, [stages, *several]), (SCALAR_ERROR, single)]
+    changes.append((DIVISION_ERROR, [wide]))
+    for asked in (True, False):
+        for words, own in changes:
+            if bool(words.search(error)) is asked:
+                yield from filter(None, own)
+
+
+NONE_ERROR = re.compile("None")
+LIST_ERROR = re.compile(r"iterable|len\(\)|subscript|has no items|unpack|values for")
+SCALAR_ERROR = re.compile(r"tuple|list|range")
+DIVISION_ERROR = re.compile(r"divi|groups|modul")
 
 
 def equal_widths(given: Mapping[str, Any]) -> dict[str, int]:
@@ -602,36 +655,82 @@ def _first_instance(
 
     ``failures`` gets such errors, and those of what comes from other files.
     """
-    changes = ("", "unset", "several", "wide") if usual_too else ("", "several", "wide")
-    for each, change in product(classes, changes):
-        before, presumed = dict(machine.assumed_settings), dict(machine.assumed_values)
-        given = arguments(machine, tree, each, scope, usual_too)
+    for each in classes:
+        waiting, furthest, met = [dict[str, Any]()], -1, set[str]()
         first = first_step(machine, each)
-        changed = changed_sizes(given or {}, change, first.defaults if first else {})
-        if given is None or (change and not changed):
-            machine.assumed_settings = before
-            continue
-        if failures and any(isinstance(x, AssumedSettings) for x in given.values()):
-            continue
-        if change:
-            machine.assumed_settings[each.name] = given = {**given, **changed}
-        try:
-            made = _instantiate(machine, tree, each, given)
-            machine.maker = made, each.name, given
-            machine.instead.pop(each.name, None)
-            return made
-        except (SourceException, TextError) as error:
-            assumed = machine.assumed_settings.keys() - before.keys()
-            if isinstance(error, LimitExceeded) or (
-                usual_too and not assumed and not leans(machine, scope, error)
-            ):
-                raise
-            machine.failure = None
-            failures.append(error.with_traceback(None))
-            machine.assumed_settings, machine.assumed_values = before, presumed
-            machine.instead.setdefault(each.name, fact_of(error))
-            gc.collect()
+        for _ in range(CHANGES if usual_too else 1):
+            if not waiting:
+                break
+            change, begin = waiting.pop(0), machine.steps
+            try:
+                made = _changed_instance(machine, tree, scope, each, usual_too, change, failures)
+            except RefusedSettings as refused:
+                came, machine.steps = machine.steps - begin, begin
+                error = str(failures[-1]).rpartition(" may not fit: ")[2]
+                others = other_settings(refused.given, first.defaults if first else {}, error)
+                more = [{**change, **one} for one in others]
+                if came > furthest:  # what comes further is changed further
+                    waiting, furthest = more, came
+                elif came == furthest and error not in met:
+                    waiting += more
+                met.add(error)
+            else:
+                if made is not None:
+                    return made
+                break
     return None
+
+
+CHANGES = 16  # of the assumed settings of a class that cannot be made with them
+
+
+class RefusedSettings(Exception):
+    """A class that cannot be made with its assumed settings."""
+
+    def __init__(self, given: dict[str, Any]) -> None:
+        super().__init__()
+        self.given = given
+
+
+def _changed_instance(
+    machine: Interpreter,
+    tree: ast.Module,
+    scope: Scope,
+    each: ClassValue,
+    usual_too: bool,
+    change: dict[str, Any],
+    failures: list[Exception],
+) -> nn.Module | None:
+    """Returns an object of a class, of which some assumed settings are changed.
+
+    It is None for a class whose arguments are not known.
+    """
+    before, presumed = dict(machine.assumed_settings), dict(machine.assumed_values)
+    given = arguments(machine, tree, each, scope, usual_too)
+    settings = given is not None and any(isinstance(x, AssumedSettings) for x in given.values())
+    if given is None or (failures and settings and not change):
+        machine.assumed_settings = before
+        return None
+    if change:
+        given = {**given, **change}
+        machine.assumed_settings.setdefault(each.name, {}).update(change)
+    try:
+        made = _instantiate(machine, tree, each, given)
+    except (SourceException, TextError) as error:
+        assumed = machine.assumed_settings.keys() - before.keys()
+        if isinstance(error, LimitExceeded) or (
+            usual_too and not assumed and not leans(machine, scope, error)
+        ):
+            raise
+        machine.failure = None
+        failures.append(error.with_traceback(None))
+        machine.assumed_settings, machine.assumed_values = before, presumed
+        machine.instead.setdefault(each.name, fact_of(error))
+        gc.collect()
+        raise RefusedSettings(given) from None
+    machine.maker = made, each.name, given
+    machine.instead.pop(each.name, None)
+    return made
 
 
 def leans(machine: Interpreter, scope: Scope, error: Exception) -> bool:
@@ -750,5 +849,6 @@ def _lacks(machine: Interpreter, tree: ast.Module, scope: Scope, value: ClassVal
     spot = ast.Pass(lineno=line, col_offset=0, end_lineno=line, end_col_offset=6 + len(value.name))
     error = error_at(spot, fact, f"a last line model = {value.name}({words})")
     given = {name: ... if each is NO_USUAL_VALUE else each for name, each in known.items()}
-    error.call = ModuleCall(call_of(value.name, given, machine), tuple(known), (), value.name)
+    line = call_of(value.name, given, machine, blanks=True)
+    error.call = ModuleCall(line, tuple(known), (), value.name)
     return error

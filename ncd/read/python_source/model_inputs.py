@@ -5,20 +5,18 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import product
 from math import prod
 from time import process_time
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn.modules.batchnorm import _BatchNorm
-from torch.utils._pytree import tree_leaves, tree_map_only
 
 from ncd.notation.term_reader import TextError
-from ncd.read.python_source.first_layers import first_layers, in_format
-from ncd.read.python_source.folding import is_large, run
+from ncd.read.python_source.first_layers import first_layers
+from ncd.read.python_source.folding import is_large
+from ncd.read.python_source.input_search import InputSearch, try_run, ways_in
 from ncd.read.python_source.input_shapes import (
     IMAGE_SIZE_NAMES,
     LAYERS,
@@ -33,12 +31,7 @@ from ncd.read.python_source.input_shapes import (
     of_tokens,
     sequences_first,
 )
-from ncd.read.python_source.interpreter import (
-    Interpreter,
-    PlainObject,
-    SourceException,
-    SourceFunction,
-)
+from ncd.read.python_source.interpreter import Interpreter, PlainObject, SourceFunction
 from ncd.read.python_source.other_files import ExternalModule
 from ncd.read.python_source.structured_inputs import (
     ADJACENCY,
@@ -47,12 +40,13 @@ from ncd.read.python_source.structured_inputs import (
     TOKENS,
     Attributes,
     Guess,
+    Ways,
     alongside,
     attributes_of,
-    by_name,
-    combinations,
     dictionary_input,
     fits,
+    guess_of,
+    hinted_list,
     index_inputs,
     inputs_from_arrays,
     lists,
@@ -62,12 +56,11 @@ from ncd.read.python_source.structured_inputs import (
     settings_of,
     spread,
     tuple_input,
+    usual_ways,
     width_of,
 )
-from ncd.read.python_source.torch_layers import misfit
 from ncd.read.python_source.usual_sizes import PLAIN_TYPES
 from ncd.read.torch_module.from_torch import example_tensors
-from ncd.read.torch_module.torch_export import quiet
 
 # --- The inputs of a module: given by the source, by a line of shapes, or guessed
 
@@ -98,72 +91,105 @@ def given_inputs(shapes: str, line: int) -> tuple[Tensor, ...]:
     return example_tensors(shapes)
 
 
-def guess_input(
-    machine: Interpreter, model: nn.Module, failed: str = ""
-) -> tuple[tuple[Any, ...], str] | None:
-    """Returns an input that a module accepts, and its shape; None if no usual one fits.
+def guess_input(machine: Interpreter, model: nn.Module) -> Guess:
+    """Returns an input that a module accepts; the likeliest one if none is found.
 
-    A likely shape is not tried, unless it is the one with which the module has ``failed``. Raises
-    TextError for a module of which nothing says what it takes.
+    Raises TextError for a module of which nothing says what it takes.
     """
     names = required_inputs(model)
     if not names:
-        return (), ""
-    forward = _forward(machine, model)
-    features = lists(names, settings_of(model), forward) or alongside(forward, names, model)
-    if features is not None and not failed:
-        return features.inputs, features.words
+        return Guess((), "")
+    forward, settings = forward_node(machine, model), settings_of(model)
+    features = lists(names, settings, forward) or alongside(forward, names, model)
+    if features is not None:
+        return guess_of(names, (features,))
     attributes = attributes_of(forward, names)
     if len(names) > 1 or attributes:
-        return _several_inputs(machine, model, names, attributes) if not failed else None
-    return _single_input(machine, model, names[0], failed)
+        return _several_inputs(machine, model, names, attributes)
+    return _single_input(machine, model, names[0])
 
 
-def _single_input(
-    machine: Interpreter, model: nn.Module, name: str, failed: str
-) -> tuple[tuple[Any, ...], str] | None:
-    """Returns an input for a module that takes one, and its shape; None if no usual one fits."""
+def other_input(
+    machine: Interpreter, model: nn.Module, failed: Guess, error: str = ""
+) -> Guess | None:
+    """Returns an input that a module accepts, and boxes' results; None if none is found.
+
+    Args:
+        machine: The interpretation, whose ``box_fits`` get the results of boxes.
+        model: The module.
+        failed: An input with which it has stopped.
+        error: The error, if it runs where only shapes count.
+    """
+    names, first = required_inputs(model), ways_in(failed.inputs, failed.words)
+    starts = [first]
+    if len(names) == 1 and isinstance(first[0], str):
+        starts += [(one,) for one in _shapes(machine, model, names[0])]
+    search = _search(machine, model, names)
+    runs = error and can_run(machine, model, failed.inputs, {})
+    return search.from_starts(iter(starts), error=error if runs else "")
+
+
+def fits_boxes(
+    machine: Interpreter, model: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]
+) -> bool:
+    """Returns whether a module runs on given inputs if results of boxes have other shapes."""
+    search = InputSearch(machine, model, required_inputs(model), None)
+    return search.from_starts(iter([inputs]), named) is not None
+
+
+def _search(machine: Interpreter, model: nn.Module, names: list[str]) -> InputSearch:
+    """Returns a search for inputs of a module, which knows what is usual for their names."""
+    settings = settings_of(model)
+    return InputSearch(machine, model, names, lambda name, main: usual_ways(name, main, settings))
+
+
+def _shapes(machine: Interpreter, model: nn.Module, name: str) -> list[str]:
+    """Returns shapes that a module which takes one input may accept, the likeliest first."""
     shapes = [*of_tokens(model, name), *_candidates(machine, model)]
-    shapes = _with_told(machine, model, name, shapes)
-    usual = dict.fromkeys(_with_larger_batches(model, shapes))
-    candidates = [one for one in usual if one != failed and fits(one)]
-    if not failed and (found := _in_parts(machine, model, name, (*candidates, FALLBACK_SHAPES[1]))):
-        return found.inputs, found.words
-    if not candidates and not failed:
-        candidates = [
-            x for x in FALLBACK_SHAPES if can_run(machine, model, example_tensors(x), {})
-        ][:1]
-    if not candidates and not failed:
-        fact = f"no shape of an input of {type(model).__name__} is given"
-        raise NoInput(fact, 1, 1, cure=CURE)
-    if not failed and not is_large(model) and likely(machine, model):
-        return example_tensors(candidates[0]), candidates[0]
+    usual = _with_larger_batches(model, _with_told(machine, model, name, shapes))
+    return [one for one in dict.fromkeys(usual) if fits(one)]
+
+
+def _single_input(machine: Interpreter, model: nn.Module, name: str) -> Guess:
+    """Returns an input for a module that takes one; the likeliest if none is accepted."""
+    shapes = _shapes(machine, model, name)
+    parts = _in_parts(machine, model, name, (*shapes, FALLBACK_SHAPES[1]))
+    starts: list[Ways] = [(way,) for way in parts or shapes or FALLBACK_SHAPES]
+    if not parts and shapes and not is_large(model) and likely(machine, model):
+        return guess_of([name], starts[0])
     end = process_time() + SECONDS
     first = None
-    for shape in candidates:
-        inputs = example_tensors(shape)
-        if (sizes := results(machine, model, inputs, {})) is not None:
-            first = first or (inputs, shape)
-            if inputs[0].dim() < 4 or len(inputs[0]) in (one[0] for one in sizes if one):
-                return inputs, shape  # a wrong side may go into the batch
+    for ways in starts:
+        guess = guess_of([name], ways)
+        if (sizes := results(machine, model, guess.inputs, {})) is not None:
+            first = first or guess
+            x = guess.inputs[0]
+            if parts or x.dim() < 4 or len(x) in (one[0] for one in sizes if one):
+                return guess  # a wrong side may go into the batch
         if process_time() > end:
             break
-    return first or (None if failed else (example_tensors(candidates[0]), candidates[0]))
+    search = _search(machine, model, [name])
+    found = first or search.from_starts(iter(starts[:MAX_SHAPES]))
+    if found is None and search.error is not None:
+        raise search.error
+    if found is None and not (parts or shapes):
+        fact = f"no shape of an input of {type(model).__name__} is given"
+        raise NoInput(fact, 1, 1, cure=CURE)
+    return found or guess_of([name], starts[0])
 
 
 def _in_parts(
     machine: Interpreter, model: nn.Module, name: str, shapes: tuple[str, ...]
-) -> Guess | None:
-    """Returns a dictionary or a tuple for an input that a module takes apart; None for an array."""
-    settings, node = settings_of(model), _forward(machine, model)
+) -> list[Ways]:
+    """Returns dictionaries, tuples or lists for an input that a module takes apart."""
+    settings, node = settings_of(model), forward_node(machine, model)
     tried = (
         dictionary_input(node, name, one, settings, _of_uses(machine, model, [name], one))
         or tuple_input(node, name, one)
+        or hinted_list(node, name, one)
         for one in shapes[:MAX_SHAPES]
     )
-    guesses = [guess for guess in tried if guess]
-    fitting = (one for one in guesses if can_run(machine, model, one.inputs, {}))
-    return next(fitting, guesses[0] if guesses else None)
+    return [ways for ways in tried if ways]
 
 
 def _of_uses(
@@ -174,7 +200,7 @@ def _of_uses(
     Their batch is that of the main shape.
     """
     found, (batch, *rest) = {}, shape.partition("#")[0].split("x")
-    for name, layer in first_layers(_forward(machine, model), names, model).items():
+    for name, layer in first_layers(forward_node(machine, model), names, model).items():
         own = [*of_first(machine, model, layer)]
         if isinstance(layer, nn.Linear):  # which is given rows here, and hardly a picture
             own = [f"1x{layer.in_features}", f"1x16x{layer.in_features}"]
@@ -202,7 +228,7 @@ def _of_words(machine: Interpreter, model: nn.Module, names: list[str]) -> dict[
     """Returns the shapes of inputs that a source takes apart, or that its comments tell."""
     table = next((part for part in model.modules() if isinstance(part, nn.Embedding)), None)
     below = f"#{table.num_embeddings if table else 10}"
-    forward, found = _forward(machine, model), {}
+    forward, found = forward_node(machine, model), {}
     for name in (one for one in names if "." not in one and "mask" not in one):
         shape = next(filter(fits, of_source(machine.text, forward, name, model)), "")
         if shape:
@@ -233,7 +259,7 @@ def _with_larger_batches(model: nn.Module, shapes: Iterable[str]) -> Iterator[st
             yield f"2{shape[1:]}"
 
 
-def _forward(machine: Interpreter, model: nn.Module) -> ast.AST:
+def forward_node(machine: Interpreter, model: nn.Module) -> ast.AST:
     """Returns the source of the ``forward`` of a module; nothing for one of torch."""
     kind = machine.classes.get(type(model))
     forward = kind.names.get("forward") if kind else None
@@ -252,34 +278,51 @@ def _width(model: nn.Module) -> int:
 
 def _several_inputs(
     machine: Interpreter, model: nn.Module, names: list[str], attributes: Attributes
-) -> tuple[tuple[Any, ...], str]:
-    """Returns inputs that a module accepts, by their names; None for its masks."""
-    settings, end = settings_of(model), process_time() + SECONDS
+) -> Guess:
+    """Returns inputs that a module accepts, by their names; none for its masks."""
+    search = _search(machine, model, names)
+    for more in ([], *optional(model)):
+        starts = _starts(machine, model, [*names, *more], attributes)
+        if (found := search.from_starts(starts)) is not None:
+            return found
+        if search.error is not None:
+            raise search.error
+    for name, read in attributes.items():
+        raise _no_array(forward_node(machine, model), type(model).__name__, name, read)
+    fact = f"{type(model).__name__} takes inputs ({', '.join(names)}), of which no shape is given"
+    raise NoInput(fact, 1, 1, cure="a last line with their shapes, such as 1x16x64, 1x16x64")
+
+
+def _starts(
+    machine: Interpreter, model: nn.Module, names: list[str], attributes: Attributes
+) -> Iterator[Ways]:
+    """Yields inputs of a module that takes several, around main shapes, and what is told of them.
+
+    Those that it needs come first among the names, then optional ones, of which it may ask for one.
+    """
+    settings, forward = settings_of(model), forward_node(machine, model)
     arrays = spread(names, attributes)
     graph = any(re.fullmatch(GRAPHS, name.rpartition(".")[2]) for name in arrays)
     nodes = [f"10x{width_of(settings) or _width(model) or 16}"] if graph else []
-    forward = _forward(machine, model)
     told = {
         **index_inputs(forward, names),
         **_of_words(machine, model, arrays),
         **_whole_number_inputs(forward),
     }
     first = [told[name] for name in arrays[:1] if name in told]
-    shapes = filter(
-        fits, dict.fromkeys((*nodes, *first, *_candidates(machine, model), *FALLBACK_SHAPES))
-    )
-    for more, shape in product(([], *optional(model)), shapes):
+    usual = (one for one in FALLBACK_SHAPES if "#" not in one)
+    for shape in filter(
+        fits, dict.fromkeys((*nodes, *first, *_candidates(machine, model), *usual))
+    ):
         own = {**told, **_of_uses(machine, model, names, shape)}
-        for guess in combinations([*arrays, *more], shape, settings, own):
-            inputs = (*inputs_from_arrays([*names, *more], attributes, guess.inputs),)
-            if can_run(machine, model, inputs, {}):
-                return inputs, guess.words
-            if process_time() > end:
-                break
-    for name, read in attributes.items():
-        raise _no_array(_forward(machine, model), type(model).__name__, name, read)
-    fact = f"{type(model).__name__} takes inputs ({', '.join(names)}), of which no shape is given"
-    raise NoInput(fact, 1, 1, cure="a last line with their shapes, such as 1x16x64, 1x16x64")
+        ways = [
+            own.get(name)
+            or dictionary_input(forward, name, shape, settings, own)
+            or hinted_list(forward, name, shape)
+            or usual_ways(name, shape, settings, first=i == 0)[0]
+            for i, name in enumerate(arrays)
+        ]
+        yield (*inputs_from_arrays(names, attributes, ways),)
 
 
 def _whole_number_inputs(forward: ast.AST) -> dict[str, str]:
@@ -341,91 +384,10 @@ def results(
     machine: Interpreter, model: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]
 ) -> list[torch.Size] | None:
     """Returns the shapes of what a module gives for these inputs; None where it does not run."""
-    machine.tracing = True
-    inputs, named = (inputs, named) if named else by_name(model, inputs)
-    try:
-        with quiet(), FakeTensorMode(allow_non_fake_inputs=True) as mode, torch.no_grad():
-            given = tree_map_only(Tensor, mode.from_tensor, in_format(model, inputs))
-            words = tree_map_only(Tensor, mode.from_tensor, named)
-            found = run(machine, model, given, words)
-    except (SourceException, RuntimeError, TypeError, ValueError, LookupError, AssertionError):
-        return None
-    finally:
-        machine.tracing, machine.failure = False, None
-    return [each.shape for each in tree_leaves(found) if isinstance(each, Tensor)]
-
-
-# --- The widths of boxes that the layers behind them fix
-
-FITS = 6  # boxes that are tried for a layer
-
-
-def fits_boxes(
-    machine: Interpreter, model: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]
-) -> bool:
-    """Returns whether a module runs when the results of boxes have the widths that layers take.
-
-    Of a layer that stops behind boxes one of them gets another width: the last one that helps.
-    """
-    layers = 0
-    while (stopped := _misfit(machine, model, inputs, named)) and layers < FITS:
-        if not any(
-            _helps(machine, model, inputs, named, key, shape, stopped)
-            for key in [*machine.box_calls][: -FITS - 1 : -1]
-            for shape in _other_widths([*key[1]], *stopped[1:])
-        ):
-            break
-        layers += 1
-    if layers and can_run(machine, model, inputs, named):
-        return True
-    machine.box_fits.clear()
-    return False
-
-
-def _misfit(
-    machine: Interpreter, model: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]
-) -> tuple[nn.Module, int, int] | None:
-    machine.box_calls.clear()
-    machine.tracing = True
-    try:
-        return misfit(model, inputs, named)
-    finally:
-        machine.tracing, machine.failure = False, None
-
-
-def _helps(
-    machine: Interpreter,
-    model: nn.Module,
-    inputs: tuple[Any, ...],
-    named: dict[str, Any],
-    key: tuple[str, tuple[int, ...]],
-    shape: list[int],
-    stopped: tuple[nn.Module, int, int],
-) -> bool:
-    """Returns whether the layer that stopped goes on with another result of a box."""
-    if key in machine.box_fits:
-        return False
-    machine.box_fits[key] = shape
-    found = _misfit(machine, model, inputs, named)
-    if found is None and not can_run(machine, model, inputs, named):
-        found = stopped
-    if found is not None and found[0] is stopped[0]:
-        del machine.box_fits[key]
-        return False
-    return True
-
-
-def _other_widths(shape: list[int], size: int, wanted: int) -> Iterator[list[int]]:
-    """Yields a shape with other widths, for a layer that is given a size and takes another one.
-
-    >>> [*_other_widths([1, 16, 128], 1024, 512)], [*_other_widths([1, 16, 2], 5, 29)]
-    ([[1, 16, 64]], [[1, 16, 26]])
-    """
-    width = shape[-1] if shape else 0
-    for new in dict.fromkeys((width * wanted // size, width + wanted - size)):
-        exact = new * size == width * wanted or new == width + wanted - size
-        if exact and 0 < new < WIDEST:
-            yield [*shape[:-1], new]
+    done = try_run(machine, model, inputs, named)
+    if isinstance(done.error, TextError):
+        raise done.error
+    return done.shapes
 
 
 # --- Arrays and other inputs of a module, as a source makes them

@@ -20,7 +20,7 @@ from ncd.read.python_source.interpreter import (
     SourceFunction,
     UnknownValue,
 )
-from ncd.read.python_source.other_files import ExternalModule, is_class_name
+from ncd.read.python_source.other_files import NOT_MADE_REASON, ExternalModule, is_class_name
 from ncd.read.python_source.source_tree import syntax_tree
 from ncd.read.python_source.usual_sizes import NO_USUAL_VALUE, ROUND_WIDTH, usual_value
 
@@ -38,7 +38,6 @@ NUMBERS = {  # by the type hint
     "list[float]": (0.5, 0.5, 0.5),
     "tuple[int, int]": (4, 4),
 }
-NOT_MADE_REASON = "it is a module that the source does not make"
 
 
 def is_part(machine: Interpreter, first: SourceFunction, name: str, scope: Scope) -> bool:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from inspect import signature
 from itertools import takewhile
 from typing import Any
 
@@ -13,7 +14,14 @@ import torch
 from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves
 
-from ncd.read.python_source.interpreter import AssumedSettings, Interpreter, Record, UnknownValue
+from ncd.read.python_source.interpreter import (
+    AssumedSettings,
+    Interpreter,
+    Record,
+    SourceFunction,
+    UnknownValue,
+    parameters,
+)
 from ncd.read.python_source.source_tree import syntax_tree
 from ncd.read.python_source.usual_sizes import NO_USUAL_VALUE, ROUND_WIDTH, VALUES, usual_value
 from ncd.words import list_words
@@ -41,6 +49,8 @@ def imported_from(text: str) -> dict[str, str]:
 SPACE = "elsewhere"  # of torch's functions, in which the boxes stand
 ARRAYS = 20  # that a box takes
 MAX_BOXES = 60  # boxes of one source
+NOT_MADE_REASON = "it is a module that the source does not make"
+COUNT = 2  # modules in one of which a source takes several
 HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[^0-9A-Za-z]+")
 KEEPS = re.compile(  # whose second size is no width
     r"((Attention|Transformer)(Block|Layer)?|(En|De)coderLayer|Feed_?Forward)$"
@@ -87,6 +97,19 @@ class ExternalModule(nn.Module):
         """The name of its class in the source."""
         value: UnknownValue = self.__dict__["made_of"][1]
         return value.name
+
+    def __len__(self) -> int:
+        return COUNT
+
+    def __getitem__(self, place: int) -> ExternalModule:
+        """Returns one of the modules that it holds if a source takes it for several."""
+        machine, value, *_ = self.__dict__["made_of"]
+        parts = self.__dict__.setdefault("parts", [])
+        if not parts:
+            with machine.building_module():
+                parts += [ExternalModule(machine, value) for _ in range(COUNT)]
+        found: ExternalModule = parts[place]
+        return found
 
     @property
     def width(self) -> int:
@@ -272,7 +295,9 @@ def assumed_boxes(machine: Interpreter) -> str:
     fact = f"{', '.join(names[:5])}{more} {'is' if len(names) == 1 else 'are'} of {files}"
     boxes = "a box whose result is" if len(names) == 1 else "boxes whose results are"
     fitted = list_words([*dict.fromkeys(name.removesuffix("(…)") for name, _ in machine.box_fits)])
-    width = f", in {fitted} with the width that the next layer takes" if fitted else ""
+    sides = any(len(key[1]) != len(shape) for key, shape in machine.box_fits.items())
+    size = "dimensions" if sides else "width"
+    width = f", in {fitted} with the {size} that the next layer takes" if fitted else ""
     return f"{fact}: {boxes} assumed to be like the input{width}. Values end there."
 
 
@@ -327,8 +352,80 @@ def assumed_setting(machine: Interpreter, value: AssumedSettings, name: str) -> 
             value.own[name] = ROUND_WIDTH
             return ROUND_WIDTH
         if usual_value(name) is NO_USUAL_VALUE:
+            value.own[name] = ...  # a blank of the form
             raise machine.refuse(
                 f"{value.name}.{name} is not given", f"a class with {name} = … for {value.name}"
             )
         value.own[name] = usual_value(name)
     return value.own[name]
+
+
+# --- Sizes that come from other files or from data: usual numbers for their names are assumed
+
+RESULT_SUFFIX = "(…)"  # the end of the name of what an unknown function gives
+
+
+def usual_number(value: Any, name: str) -> int | float | None:
+    """Returns the usual number for the name of an unknown value; None if it may be no number.
+
+    >>> usual_number(UnknownValue("data.shape", ""), "in_features")
+    64
+    >>> usual_number(UnknownValue("make_layers(…)", ""), "features") is None
+    True
+    """
+    if not isinstance(value, UnknownValue):
+        return None
+    function = value.name.removesuffix(RESULT_SUFFIX)
+    if function != value.name and "." not in function:  # it may give a module
+        return None
+    if function == value.name and is_class_name(value):
+        return None
+    size = usual_value(name)
+    return size if type(size) in (int, float) else None
+
+
+def with_usual_numbers(
+    machine: Interpreter,
+    title: str,
+    names: list[str],
+    args: tuple[Any, ...],
+    named: Mapping[str, Any],
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Returns the arguments of a class, with numbers in the place of unknown sizes.
+
+    Args:
+        machine: The interpretation, which notes what is assumed.
+        title: The name of the class.
+        names: The names of its arguments in their order.
+        args: The arguments.
+        named: Those by name.
+    """
+    given = dict(zip(names, args, strict=False)) | dict(named)
+    found = {name: usual_number(value, name) for name, value in given.items()}
+    sizes = {name: size for name, size in found.items() if size is not None}
+    if not sizes:
+        return args, dict(named)
+    machine.assumed_settings.setdefault(title, {}).update(sizes)
+    places = (sizes.get(name, value) for name, value in zip(names, args, strict=False))
+    words = {name: sizes.get(name, value) for name, value in named.items()}
+    return (*places, *args[len(names) :]), words
+
+
+def of_function(
+    machine: Interpreter, title: str, first: Any, args: tuple[Any, ...], named: Mapping[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Returns the arguments of a class of the source, by the names that its ``__init__`` has."""
+    if not isinstance(first, SourceFunction) or not any(
+        isinstance(value, UnknownValue) for value in (*args, *named.values())
+    ):
+        return args, dict(named)
+    return with_usual_numbers(machine, title, parameters(first)[0], args, named)
+
+
+def of_layer(
+    machine: Interpreter, real: type[nn.Module], args: tuple[Any, ...], named: Mapping[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Returns the arguments of a layer of torch, by the names that torch has for them."""
+    if not any(isinstance(value, UnknownValue) for value in (*args, *named.values())):
+        return args, dict(named)
+    return with_usual_numbers(machine, real.__name__, [*signature(real).parameters], args, named)

@@ -21,7 +21,7 @@ from ncd.read.python_source.interpreter import (
     UnknownValue,
 )
 from ncd.read.python_source.number_lists import number_list
-from ncd.read.python_source.other_files import imported_from, no_number
+from ncd.read.python_source.other_files import ExternalModule, imported_from, no_number
 from ncd.read.python_source.source_operators import (
     UNARY,
     binary_result,
@@ -105,7 +105,9 @@ def _dict(machine: Interpreter, node: ast.Dict, scope: Scope) -> Any:
 
 def mapping(machine: Interpreter, value: Any) -> dict[Any, Any]:
     """Returns what ``**`` spreads."""
-    if isinstance(value, UnknownValue) and not machine.strict:
+    if isinstance(value, UnknownValue):
+        if machine.strict:
+            machine.assumed_values[value.name] = "nothing"
         return {}
     if not isinstance(value, dict):
         raise machine.refuse(f"** stands before {kind_name(value)}, which is no dict", "a dict")
@@ -145,7 +147,7 @@ def subscript(machine: Interpreter, value: Any, place: Any) -> Any:
     if (own := member(machine, value, "__getitem__")) is not None:
         return own(place)
     kinds = (list, tuple, dict, str, range, Tensor, nn.Sequential, nn.ModuleList, nn.ModuleDict)
-    if not isinstance(value, (*kinds, nn.ParameterList, nn.ParameterDict)):
+    if not isinstance(value, (*kinds, nn.ParameterList, nn.ParameterDict, ExternalModule)):
         raise machine.refuse(f"{kind_name(value)} has no items")
     return machine.attempt(lambda: value[place])
 

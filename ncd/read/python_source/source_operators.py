@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils._python_dispatch import _disable_current_modes
 
+from ncd.notation.term_reader import TextError
 from ncd.read.python_source.interpreter import (
     BITS,
     ITEMS,
@@ -22,6 +23,7 @@ from ncd.read.python_source.interpreter import (
     Interpreter,
     SourceFunction,
     UnknownValue,
+    error_at,
 )
 
 # --- Numbers and names in texts: f-strings, ``format`` and ``%``, of bounded width
@@ -222,13 +224,20 @@ def comparison_result(machine: Interpreter, kind: ast.cmpop, a: Any, b: Any) -> 
     return machine.attempt(COMPARISON_OPERATORS[type(kind)], a, b)
 
 
+class NumbersUnknown(TextError):
+    """A condition on the numbers of an array."""
+
+
 def truth(machine: Interpreter, value: Any) -> bool:
     """Returns whether a value counts as true; tensors have no known numbers."""
     if isinstance(value, UnknownValue):
         return _assumed_false(machine, value)
+    if isinstance(value, Tensor) and id(value) in machine.flags_read:
+        return machine.flags_read[id(value)][1]
     if isinstance(value, Tensor) and (machine.tracing or value.numel() != 1):
         fact = "this condition depends on the numbers of a tensor, which are not known"
-        raise machine.refuse(fact, "torch.where, or a condition on its shape")
+        cure = "torch.where, or a condition on its shape"
+        raise error_at(machine.node, fact, cure, NumbersUnknown)
     return bool(machine.attempt(bool, value))
 
 

@@ -39,22 +39,22 @@ from ncd.read.python_source.interpreter import (
 )
 from ncd.read.python_source.libraries import LIBRARIES, share
 from ncd.read.python_source.model_choice import (
-    blank_call,
     equal_widths,
     fact_of,
     leans,
     learns,
     model_of,
     module_call,
+    open_call,
 )
 from ncd.read.python_source.model_classes import candidates, module_classes, outermost_classes
 from ncd.read.python_source.model_inputs import (
-    NoArray,
     NoInput,
     can_run,
     fits_boxes,
     given_inputs,
     guess_input,
+    other_input,
 )
 from ncd.read.python_source.one_line import check_line, take_shape
 from ncd.read.python_source.other_files import box, unknown_box
@@ -63,7 +63,7 @@ from ncd.read.python_source.python_names import NAMES
 from ncd.read.python_source.source_expressions import EXPRESSIONS
 from ncd.read.python_source.source_statements import STATEMENTS
 from ncd.read.python_source.source_tree import deep, syntax_tree
-from ncd.read.python_source.structured_inputs import by_name, required_inputs, see_inside
+from ncd.read.python_source.structured_inputs import Guess, by_name, see_inside
 from ncd.read.python_source.torch_layers import layer_failure, lazy_parts, settle
 from ncd.read.recognise import LAYER_LINES, SOURCES, Reading, is_line, strip_prompts
 from ncd.read.torch_module.comparison import EVALUATION_NOTE
@@ -416,12 +416,11 @@ class ClassAttempts:
         if machine.example:
             _leave_out_example(machine)
             return None
-        if isinstance(error, NoInput) and not isinstance(error, NoArray):
-            names = required_inputs(model)
-            error.call = blank_call(machine, model, names, self.tree, self.scope)
         if isinstance(error, SourceException) and self._with_equal_widths(model):
             return None
         chosen = machine.maker is not None and machine.maker[0] is model and not self.given
+        if chosen or isinstance(error, NoInput):
+            error.call = error.call or open_call(machine, model, self.tree, self.scope)
         if not isinstance(error, NoInput) and not (chosen and leans(machine, self.scope, error)):
             raise error
         return self._leave_out_class(model, error.with_traceback(None))
@@ -498,33 +497,33 @@ def _import_model(
 def _on_guesses(machine: Interpreter, model: nn.Module) -> tuple[Imported, str]:
     """Returns a module as a term on inputs that are guessed, and these in words."""
     first = _guess_in_a_mode(machine, model)
-    given = by_name(model, in_format(model, first[0]))
     try:
-        found: Imported | None = _import_on_inputs(machine, model, *given)
+        found: Imported | None = _import_guess(machine, model, first)
         assert found is not None
-        if not found.failure or not first[1]:
-            return found, first[1]
+        if not found.failure or not first.words:
+            return found, first.words
         failure: SourceException | TextError = machine.failure or TextError(found.failure, 1, 1)
     except SourceException as error:
         found, failure = None, error
     machine.failure = None
-    second = guess_input(machine, model, failed=first[1])
-    if second is not None:
-        return _import_on_inputs(
-            machine, model, *by_name(model, in_format(model, second[0]))
-        ), second[1]
-    if machine.boxes and fits_boxes(machine, model, *given):
-        return _import_on_inputs(machine, model, *given), first[1]
+    if (second := other_input(machine, model, first, str(failure))) is not None:
+        return _import_guess(machine, model, second), second.words
     if found is None:
         raise failure
     machine.failure = failure
-    return found, first[1]
+    return found, first.words
 
 
-def _guess_in_a_mode(machine: Interpreter, model: nn.Module) -> tuple[tuple[Any, ...], str]:
-    """Returns an input that a module accepts, and its shape; in evaluation if none in training."""
+def _import_guess(machine: Interpreter, model: nn.Module, guess: Guess) -> Imported:
+    given = by_name(model, in_format(model, guess.inputs))
+    machine.tried_inputs = model, *given, guess.words
+    return _import_on_inputs(machine, model, *given)
+
+
+def _guess_in_a_mode(machine: Interpreter, model: nn.Module) -> Guess:
+    """Returns an input that a module accepts; in evaluation if none in training."""
     try:
-        first = guess_input(machine, model)
+        return guess_input(machine, model)
     except NoInput as error:
         if MODE not in machine.text or not in_training(model):
             raise
@@ -535,7 +534,6 @@ def _guess_in_a_mode(machine: Interpreter, model: nn.Module) -> tuple[tuple[Any,
             model.train()
             raise error from None
         machine.evaluation_reason = "no usual input is accepted"
-    assert first is not None
     return first
 
 

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from ncd.errors import short_repr
 from ncd.read.python_source.assignments import assign
-from ncd.read.python_source.attributes import member, set_attribute
+from ncd.read.python_source.attributes import member, other_base, set_attribute
 from ncd.read.python_source.functions_and_classes import (
     ERRORS,
     LoopExit,
@@ -27,6 +27,7 @@ from ncd.read.python_source.interpreter import (
     Scope,
     SourceException,
     SourceFunction,
+    SourceModule,
     UnknownValue,
     UnknownValueError,
     error_at,
@@ -35,6 +36,7 @@ from ncd.read.python_source.libraries import imported_library, imported_name
 from ncd.read.python_source.other_files import ExternalModule
 from ncd.read.python_source.source_expressions import condition, subscript
 from ncd.read.python_source.source_operators import (
+    NumbersUnknown,
     binary_result,
     is_placeholder,
     kind_name,
@@ -251,8 +253,8 @@ def _assert(machine: Interpreter, node: ast.Assert, scope: Scope) -> None:
     before, machine.assumed_values = machine.assumed_values, {}
     try:
         holds = condition(machine, node.test, scope) or bool(machine.assumed_values)
-    except UnknownValueError:
-        holds = True  # of another file, which would be right
+    except (UnknownValueError, NumbersUnknown):
+        holds = True  # as a right source has it
     finally:
         machine.assumed_values = before
     if not holds and not _asks_of_box(machine, node.test, scope):
@@ -327,16 +329,23 @@ def _delete(machine: Interpreter, node: ast.Delete, scope: Scope) -> None:
         if isinstance(target, ast.Name):
             scope.home(target.id).names.pop(target.id, None)
         elif isinstance(target, ast.Attribute):
-            machine.attempt(delattr, _module(machine, target, scope), target.attr)
+            if (held := _module(machine, target, scope)) is not None:
+                machine.attempt(delattr, held, target.attr)
         elif isinstance(target, ast.Subscript):
             held = machine.value(target.value, scope)
             subscript(machine, held, place := machine.value(target.slice, scope))
             machine.attempt(held.__delitem__, place)
 
 
-def _module(machine: Interpreter, target: ast.Attribute, scope: Scope) -> nn.Module:
+def _module(machine: Interpreter, target: ast.Attribute, scope: Scope) -> nn.Module | None:
+    """Returns the module of which a part is deleted; None if its class in another file has it."""
     held = machine.value(target.value, scope)
-    if not isinstance(held, nn.Module) or target.attr not in {**held._modules, **held._parameters}:
+    if isinstance(held, UnknownValue | ExternalModule):
+        return None
+    parts = {**held._modules, **held._parameters} if isinstance(held, nn.Module) else {}
+    if isinstance(held, SourceModule) and target.attr not in parts and other_base(machine, held):
+        return None
+    if not isinstance(held, nn.Module) or target.attr not in parts:
         raise machine.refuse(f"{target.attr} cannot be deleted", "a part of a module")
     return held
 

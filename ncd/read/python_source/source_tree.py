@@ -12,7 +12,7 @@ from ncd.notation.term_reader import TextError, syntax_error
 from ncd.read.python_source.interpreter import error_at
 from ncd.read.recognise import is_line
 
-LONGEST = 120_000  # letters of a source
+LONGEST = 200_000  # letters of a source
 NODES = 60_000  # of its syntax tree
 DEEP = 12_000  # frames of Python that the interpreter may use
 EXAMPLE = "class Net(nn.Module): …"

@@ -7,7 +7,6 @@ import inspect
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice, product
 from math import prod
 from types import MappingProxyType
 from typing import Any
@@ -23,10 +22,13 @@ from ncd.read.torch_module.from_torch import example_tensors
 # --- Inputs of modules that take several, or a list: each by its name, around one main shape
 
 ADJACENCY = r"adj|adj(acency)?_?mat(rix)?|adjacency"
-TOKENS = r"(input_|token_)?ids?|(src_|tgt_|trg_)?(tokens?|seq)|idx|indices|.*_(ids|tokens|indices)"
+TOKENS = (
+    r"(input_|token_)?ids?|(src_|tgt_|trg_|original_)?(tokens?|seq)|idx|indices|"
+    r".*_(ids|tokens|indices)"
+)
 EDGES = r"edge_index|edges|adj_t|edge_label_index"
 KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (  # of inputs, by their names; {} is a size
-    (r".*mask.*|.*padding", ("None", "mask")),
+    (r".*mask.*|.*padding", ("None", "{truths}!")),
     (TOKENS, ("{lead}#10", "{same}")),
     (r"mems?|memories|(kv_)?cache|past.*", ("None",)),
     (
@@ -54,8 +56,8 @@ KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (  # of inputs, by their names;
 )
 LISTS = ("features", "feats", "feature_maps", "xs", "inputs", "x")
 WIDTHS = ("encoder_channels", "in_channels_list", "in_channels", "channels", "feature_channels")
-NUMBER_MARK = "="  # before a number that is no array
-TRIES = 24  # combinations for one main shape
+NUMBER_MARK, TRUTH_MARK = "=", "!"  # before a value that is no array, behind an array of truths
+NOTHING = "None"  # in the place of an input that is left out
 NUMBERS = 2**24  # of an input
 KEYS = 16  # of a dictionary of inputs
 FRAMES = ("frames", "num_frames", "max_frames", "time", "time_size")
@@ -69,69 +71,95 @@ class Guess:
     words: str
 
 
+Ways = Any  # inputs, with a word such as 1x16x64 in the place of each array
+
+
+def guess_of(names: Sequence[str], ways: Ways) -> Guess:
+    """Returns inputs with arrays in the place of their words."""
+    return Guess(tree.tree_map_only(str, array_of, ways), words_of(names, ways))
+
+
+def array_of(way: str) -> Any:
+    """Returns what a word stands for: an array, a plain value or nothing.
+
+    >>> array_of("2x3").shape, array_of("2x3!").dtype, array_of("=4"), array_of("None")
+    (torch.Size([2, 3]), torch.bool, 4, None)
+    """
+    if way[:1] == NUMBER_MARK:
+        return ast.literal_eval(way[1:])
+    if way.endswith(TRUTH_MARK):
+        return torch.zeros([int(n) for n in way[:-1].split("x")], dtype=torch.bool)
+    return None if way == NOTHING else example_tensors(way)[0]
+
+
+def words_of(names: Sequence[str], ways: Ways) -> str:
+    """Returns what inputs are, in words; one alone has no name.
+
+    >>> words_of(["x", "t", "mask", "mems"], ("1x16x64", "=4", "1x16!", "None"))
+    'x 1x16x64, t 4, mask of truths, no mems'
+    """
+    found = {name: way for name, way in zip(names, ways, strict=False) if way != NOTHING}
+    alone = len(ways) == 1
+    words = [_input_words("" if alone else name, way) for name, way in found.items()]
+    none = [name for name, way in zip(names, ways, strict=False) if way == NOTHING]
+    return ", ".join(words) + f", no {' or '.join(none)}" * bool(none)
+
+
+def _input_words(name: str, way: Ways) -> str:
+    before = f"{name} " * bool(name)
+    if isinstance(way, Record):
+        return ", ".join(_input_words(f"{name}.{key}", one) for key, one in way.own.items())
+    if isinstance(way, dict):
+        return before + ", ".join(_input_words(str(key), one) for key, one in way.items())
+    if isinstance(way, list | tuple):
+        kind = "list" if isinstance(way, list) else "tuple"
+        return f"{before}a {kind} of {', '.join(_input_words('', one) for one in way)}"
+    truths = f"{name or 'an array'} of truths"
+    return truths if way.endswith(TRUTH_MARK) else before + way.lstrip(NUMBER_MARK)
+
+
 def fits(shape: str) -> bool:
     """Returns whether an input of a shape can be made: it is not empty, and not too large.
 
     >>> fits("1x3x64x64"), fits("8x64#100"), fits("1x3x-1"), fits("1x5000x5000")
     (True, True, False, False)
     """
-    sizes = [int(n) for n in shape.partition("#")[0].split("x")]
+    sizes = [int(n) for n in shape.partition("#")[0].rstrip(TRUTH_MARK).split("x")]
     return min(sizes) > 0 and prod(sizes) <= NUMBERS
 
 
-def combinations(
-    names: list[str],
-    shape: str,
-    settings: dict[str, Any],
-    own: Mapping[str, str] = MappingProxyType({}),
-) -> Iterator[Guess]:
-    """Yields inputs around one main shape, those of equal shapes after those by their names.
+def usual_ways(
+    name: str, shape: str, settings: Mapping[str, Any], first: bool = False
+) -> list[str]:
+    """Returns what is usual for an input of a name beside a main shape, the likeliest first.
 
     Args:
-        names: The names of the inputs.
+        name: The name of the input.
         shape: The main shape, such as ``1x16x64``.
         settings: The arguments with which the module is made, of which the width is taken.
-        own: The shapes that the first layers fix, by the names of their inputs.
+        first: Whether it is the first input, which has the main shape.
 
-    >>> next(combinations(["x", "t", "mask"], "1x16x64", {})).words
-    'x 1x16x64, t 1, no mask'
+    >>> usual_ways("t", "2x16x64", {}), usual_ways("mask", "2x16x64", {})
+    (['2', '2#1000', '2x1'], ['None', '2x16!'])
     """
-    ways = [_ways(name, shape, settings, first=i == 0) for i, name in enumerate(names)]
-    for name, usual in zip(names, ways, strict=True):
-        usual[:0] = [own[name]] if own.get(name, usual[0]) not in usual else []
-    for chosen in islice(product(*ways), TRIES):
-        inputs = tuple(_input(way, shape) for way in chosen)
-        named = [
-            f"{n} {w.lstrip(NUMBER_MARK)}"
-            for n, w in zip(names, chosen, strict=True)
-            if w not in ("None", "mask")
-        ]
-        none = [n for n, w in zip(names, chosen, strict=True) if w == "None"]
-        masks = [n for n, w in zip(names, chosen, strict=True) if w == "mask"]
-        words = ", ".join((*named, *(f"{name} of truths" for name in masks)))
-        yield Guess(inputs, words + f", no {' or '.join(none)}" * bool(none))
-
-
-def _ways(name: str, shape: str, settings: dict[str, Any], first: bool) -> list[str]:
-    """Returns the shapes that are tried for an input, the likeliest first."""
     own = name.rpartition(".")[2]
     found = next((ways for pattern, ways in KINDS if re.fullmatch(pattern, own)), ())
     alone = own == "mask" or re.fullmatch(EDGES, own)  # which the main shape says nothing of
     if not found or (first and not alone and "{lead}" not in found[0]):
         return [shape]
-    dim = (
-        _own_width(own, settings)
-        or width_of(settings)
-        or int(re.split("[x#]", shape)[-1 if "#" not in shape else 0])
-    )
-    n = int(re.split("[x#]", shape)[max(0, shape.count("x") - 1)])
-    lead = "x".join(shape.partition("#")[0].split("x")[:2])
-    sizes = {"same": shape, "dim": dim, "n": n, "lead": lead, "batch": lead.partition("x")[0]}
-    ways = dict.fromkeys(way.format(**sizes) for way in found)
-    return [way for way in ways if way in ("None", "mask") or way[:1] == NUMBER_MARK or fits(way)]
+    sizes = shape.partition("#")[0].rstrip(TRUTH_MARK).split("x")
+    last = sizes[-1 if "#" not in shape else 0]
+    dim = _own_width(own, settings) or width_of(settings) or int(last)
+    truths = [sizes[0], *sizes[2:]] if len(sizes) == 4 else sizes[:2]
+    known = {
+        **{"same": shape, "dim": dim, "n": sizes[max(0, len(sizes) - 2)]},
+        **{"lead": "x".join(sizes[:2]), "batch": sizes[0], "truths": "x".join(truths)},
+    }
+    ways = dict.fromkeys(way.format(**known) for way in found)
+    return [way for way in ways if way == NOTHING or way[:1] == NUMBER_MARK or fits(way)]
 
 
-def _own_width(name: str, settings: dict[str, Any]) -> int:
+def _own_width(name: str, settings: Mapping[str, Any]) -> int:
     """Returns the width that settings give for one input, such as ``d_cond``; 0 for none.
 
     >>> _own_width("cond", {"d_cond": 768, "dim": 64})
@@ -155,22 +183,10 @@ def optional(model: nn.Module) -> Iterator[list[str]]:
     yield from (names[: n + 1] for n in range(min(2, len(names))))
 
 
-def width_of(settings: dict[str, Any]) -> int:
+def width_of(settings: Mapping[str, Any]) -> int:
     """Returns the width with which a module is made; 0 if it has none."""
     names = ("d_model", "dim", "embed_dim", "hidden_size", "hidden_dim", "context_dim")
     return next((n for name in names if type(n := settings.get(name)) is int), 0)
-
-
-def _input(way: str, shape: str) -> Tensor | int | None:
-    if way == "None":
-        return None
-    if way[:1] == NUMBER_MARK:
-        return int(way[1:])
-    if way == "mask":
-        sizes = [int(n) for n in shape.partition("#")[0].split("x")]
-        sizes = [sizes[0], *sizes[2:]] if len(sizes) == 4 else sizes[:2]
-        return torch.zeros(sizes, dtype=torch.bool)
-    return example_tensors(way)[0]
 
 
 def index_inputs(forward: ast.AST, names: Sequence[str]) -> dict[str, str]:
@@ -193,6 +209,7 @@ def index_inputs(forward: ast.AST, names: Sequence[str]) -> dict[str, str]:
     pairs |= {name for name in names for i in (0, 1) if f"{name}[{i}]" in used}
     rows = {parts[name] for name in parts if name in used}
     rows |= {name for name in pairs if f"{name}[0]" in used or f"{name}[1]" in used}
+    rows = {name for name in rows if "mask" not in name}
     return {name: "2x20#10" if name in pairs else "10#10" for name in names if name in rows}
 
 
@@ -236,17 +253,17 @@ def dictionary_input(
     forward: ast.AST,
     name: str,
     shape: str,
-    settings: dict[str, Any],
+    settings: Mapping[str, Any],
     own: Mapping[str, str] = MappingProxyType({}),
-) -> Guess | None:
+) -> dict[str, str] | None:
     """Returns a dictionary for an input of which a ``forward`` reads keys; None if it reads none.
 
     Its keys stand in the order in which they are read. ``own`` are shapes of its arrays, by their
     names such as ``x.high``; others have the main one.
 
     >>> function = ast.parse("def forward(self, x): return x['low'] + x['high']").body[0]
-    >>> dictionary_input(function, "x", "1x8x4x4", {"low_channels": 3}).words
-    'low 1x3x4x4, high 1x8x4x4'
+    >>> dictionary_input(function, "x", "1x8x4x4", {"low_channels": 3})
+    {'low': '1x3x4x4', 'high': '1x8x4x4'}
     """
     places = sorted(_places(forward, name), key=lambda one: (one.lineno, one.col_offset))
     keys = [one.value for one in places if isinstance(one, ast.Constant)]
@@ -257,11 +274,7 @@ def dictionary_input(
         named = "x".join((first, str(width), *rest))
         usual = named if type(width) is int and fits(named) else shape
         shapes[key] = own.get(f"{name}.{key}", usual)
-    if not 0 < len(shapes) <= KEYS:
-        return None
-    found = {key: example_tensors(each)[0] for key, each in shapes.items()}
-    words = ", ".join(f"{key} {each}" for key, each in shapes.items())
-    return Guess((found,), words)
+    return shapes if 0 < len(shapes) <= KEYS else None
 
 
 def _places(forward: ast.AST, name: str) -> Iterator[ast.expr]:
@@ -290,11 +303,11 @@ def _is(node: ast.expr, name: str) -> bool:
     return isinstance(node, ast.Name) and node.id == name
 
 
-def tuple_input(forward: ast.AST, name: str, shape: str) -> Guess | None:
+def tuple_input(forward: ast.AST, name: str, shape: str) -> tuple[str, ...] | None:
     """Returns a tuple for an input that a ``forward`` takes apart; None if it does not.
 
-    >>> tuple_input(ast.parse("def forward(self, x): a, b = x"), "x", "1x8").words
-    'a tuple of 1x8, 1x8'
+    >>> tuple_input(ast.parse("def forward(self, x): a, b = x"), "x", "1x8")
+    ('1x8', '1x8')
     """
     count = max(
         (
@@ -310,10 +323,7 @@ def tuple_input(forward: ast.AST, name: str, shape: str) -> Guess | None:
         keys = [one.value for one in _places(forward, name) if isinstance(one, ast.Constant)]
         whole = {key for key in keys if type(key) is int}
         count = max(whole) + 1 if {0, 1} <= whole else 0
-    if not 1 < count <= KEYS:
-        return None
-    arrays = tuple(example_tensors(shape)[0] for _ in range(count))
-    return Guess((arrays,), f"a tuple of {', '.join([shape] * count)}")
+    return (shape,) * count if 1 < count <= KEYS else None
 
 
 def attributes(forward: ast.AST, name: str) -> list[str]:
@@ -330,12 +340,12 @@ def attributes(forward: ast.AST, name: str) -> list[str]:
 
 
 def lists(
-    names: list[str], settings: dict[str, Any], forward: ast.AST | None = None
-) -> Guess | None:
+    names: list[str], settings: Mapping[str, Any], forward: ast.AST | None = None
+) -> list[str] | None:
     """Returns feature maps of halving sides for a module that is made with a list of widths.
 
-    >>> lists(["features"], {"encoder_channels": (3, 8)}).words
-    'a list of 1x3x64x64, 1x8x32x32'
+    >>> lists(["features"], {"encoder_channels": (3, 8)})
+    ['1x3x64x64', '1x8x32x32']
     """
     if len(names) != 1 or names[0] not in LISTS:
         return None
@@ -348,12 +358,26 @@ def lists(
     if not 1 < len(whole) < 8:
         return None
     shapes = [f"1x{n}x{64 >> i}x{64 >> i}" for i, n in enumerate(whole)]
-    if not all(map(fits, shapes)):
-        return None
-    return Guess(([example_tensors(s)[0] for s in shapes],), f"a list of {', '.join(shapes)}")
+    return shapes if all(map(fits, shapes)) else None
 
 
-def alongside(forward: ast.AST, names: list[str], model: nn.Module) -> Guess | None:
+LIST_HINT = re.compile(r"(typing\.)?(Sequence|Iterable|[Ll]ist)\[.*Tensor.*\]")
+LIST_LENGTH = 3
+
+
+def hinted_list(forward: ast.AST, name: str, shape: str) -> list[str] | None:
+    """Returns a list for an input that is one of arrays by its type hint; None for another.
+
+    >>> node = ast.parse("def forward(self, x: List[Tensor]): ...").body[0]
+    >>> hinted_list(node, "x", "1x8")
+    ['1x8', '1x8', '1x8']
+    """
+    given = forward.args.args if isinstance(forward, ast.FunctionDef) else []
+    hint = next((one.annotation for one in given if one.arg == name), None)
+    return [shape] * LIST_LENGTH if hint and LIST_HINT.fullmatch(ast.unparse(hint)) else None
+
+
+def alongside(forward: ast.AST, names: list[str], model: nn.Module) -> list[str] | None:
     """Returns a list for an input that a ``forward`` goes through together with layers.
 
     >>> class Hops(nn.Module):
@@ -361,8 +385,8 @@ def alongside(forward: ast.AST, names: list[str], model: nn.Module) -> Guess | N
     ...         super().__init__()
     ...         self.maps = nn.ModuleList([nn.Linear(8, 3), nn.Linear(4, 3)])
     >>> tree = ast.parse("def forward(self, xs): return [f(x) for x, f in zip(xs, self.maps)]")
-    >>> alongside(tree, ["xs"], Hops()).words
-    'a list of 1x8, 1x4'
+    >>> alongside(tree, ["xs"], Hops())
+    ['1x8', '1x4']
     """
     for call in ast.walk(forward):
         args = call.args if isinstance(call, ast.Call) else []
@@ -374,8 +398,7 @@ def alongside(forward: ast.AST, names: list[str], model: nn.Module) -> Guess | N
             continue
         shapes = [_first_layer_shape(layer) for layer in layers]
         if 0 < len(shapes) <= KEYS and all(shape and fits(shape) for shape in shapes):
-            arrays = [example_tensors(shape)[0] for shape in shapes]
-            return Guess((arrays,), f"a list of {', '.join(shapes)}")
+            return shapes
     return None
 
 

@@ -30,9 +30,8 @@ from ncd.read.python_source.interpreter import (
     WrongArguments,
     error_at,
 )
-from ncd.read.python_source.other_files import ExternalModule
+from ncd.read.python_source.other_files import ExternalModule, of_layer
 from ncd.read.python_source.source_operators import is_placeholder, shared_numbers
-from ncd.read.python_source.unknown_sizes import of_layer
 from ncd.read.torch_module.torch_export import quiet
 from ncd.words import nearest_name
 

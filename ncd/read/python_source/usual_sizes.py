@@ -87,7 +87,7 @@ _NAMES: tuple[tuple[Any, str], ...] = (
         """,
     ),
     (0, "src_pad_idx trg_pad_idx tgt_pad_idx pad_idx padding_idx pad_token_id layer_idx layer_id"),
-    (1, "stride padding dilation trg_sos_idx groups"),
+    (1, "stride padding dilation trg_sos_idx groups outputsize_multiplier"),
     (1e-5, "eps norm_eps rms_norm_eps layer_norm_eps"),
     (True, "bias"),
     ("cpu", "device"),

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 
 from ncd.notation.term_reader import TextError
-from ncd.read.python_source.model_choice import MIN_CHANNELS, changed_sizes
+from ncd.read.python_source.model_choice import MIN_CHANNELS, other_settings
 from ncd.read.python_source.other_files import _shape
 from ncd.read.python_source.source_operators import is_placeholder
 from ncd.read.python_source.source_reader import read_source
-from ncd.read.python_source.structured_inputs import _input, _ways, width_of
+from ncd.read.python_source.structured_inputs import array_of, usual_ways, width_of
 
 NAMES = """
 class Net(nn.Module):
@@ -122,7 +124,7 @@ class Net(nn.Module):
         (NEEDS, "Net(dim=64, kind=...)", "Net(dim=64, kind='relu')", ((1, 6),)),
         (
             SAYS_NOTHING,
-            "Net()(torch.randn(...), torch.randn(...))",
+            "Net()(..., ...)",
             "Net()(torch.randn(2, 3), torch.randn(3, 4))",
             ((2, 4),),
         ),
@@ -138,24 +140,25 @@ def test_what_nothing_tells_is_a_blank_of_the_last_line(
 
 
 @pytest.mark.parametrize(
-    ("given", "change", "found"),
+    ("given", "error", "found"),
     [
-        ({"dim": 3}, "unset", {"heads": 4}),
-        ({"depth": 2, "dim": 3, "channels": 3}, "several", {"depth": (2,) * 4}),
-        ({"depth": 2, "channels": 3, "dim": 3}, "wide", {"channels": MIN_CHANNELS}),
+        ({"dim": 3}, "'NoneType' has no len()", {"heads": 4}),
+        ({"depth": 2, "dim": 3}, "'int' object is not iterable", {"depth": (2,) * 4}),
+        ({"dim": 16}, "object of type 'int' has no len()", {"dim": (16, 32, 64)}),
+        ({"n": (2, 3), "m": 4}, "unsupported: 'tuple' and 'int'", {"n": 2}),
+        ({"depth": 2, "channels": 3}, "groups must divide", {"channels": MIN_CHANNELS}),
         (
             {"in_channels": MIN_CHANNELS - 1, "out_channels": MIN_CHANNELS},
-            "wide",
+            "groups must divide",
             {"in_channels": MIN_CHANNELS},
         ),
-        ({"depth": 2, "channels": 3}, "", {}),
     ],
 )
 def test_sizes_that_are_tried_next(
-    given: dict[str, int], change: str, found: dict[str, object]
+    given: dict[str, Any], error: str, found: dict[str, object]
 ) -> None:
     defaults = {"heads": None, "depth": 2, "norm": None, "bias": None}
-    assert changed_sizes(given, change, defaults) == found
+    assert next(other_settings(given, defaults, error)) == found
 
 
 @pytest.mark.parametrize(
@@ -170,8 +173,8 @@ def test_sizes_that_are_tried_next(
 def test_shapes_that_are_tried_for_an_input(
     name: str, shape: str, settings: dict[str, int], ways: list[str]
 ) -> None:
-    assert _ways(name, shape, settings, False) == ways
-    assert _ways(name, shape, settings, True) == [shape]
+    assert usual_ways(name, shape, settings) == ways
+    assert usual_ways(name, shape, settings, first=True) == [shape]
 
 
 def test_a_width_is_the_first_whole_number_of_a_setting_of_its_name() -> None:
@@ -184,9 +187,8 @@ def test_a_width_is_the_first_whole_number_of_a_setting_of_its_name() -> None:
     [("2x16x8", (2, 16)), ("2x3x4x5", (2, 4, 5)), ("2x16#9", (2, 16)), ("7", (7,))],
 )
 def test_a_mask_has_the_places_of_its_input(shape: str, mask: tuple[int, ...]) -> None:
-    found = _input("mask", shape)
-    assert found is not None and tuple(found.shape) == mask and found.dtype == torch.bool
-    assert _input("None", shape) is None
+    nothing, truths = map(array_of, usual_ways("mask", shape, {}))
+    assert nothing is None and tuple(truths.shape) == mask and truths.dtype == torch.bool
 
 
 @pytest.mark.parametrize(

@@ -119,7 +119,7 @@ def test_a_class_that_needs_arguments_says_which_line_to_add() -> None:
             "class N(nn.Module):\n  def forward(self, x): return x\n99999x99999",
             "line 3, column 1: an input has more than 16,777,216 numbers. Try 1x3x64x64.",
         ),
-        ("a" * 120_001, "line 1, column 1: it has 120,001 letters, at most 120,000 are read."),
+        ("a" * 200_001, "line 1, column 1: it has 200,001 letters, at most 200,000 are read."),
         ("x = " + "1+" * 20_000 + "1", "line 1, column 1: it is nested too deep, or holds a"),
         ("x = " + "1, " * 20_000 + "1", "line 1, column"),
     ],

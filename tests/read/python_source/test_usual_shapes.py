@@ -22,7 +22,13 @@ from ncd.read.python_source.input_shapes import (
     sides_of,
 )
 from ncd.read.python_source.model_inputs import _candidates, given_inputs
-from ncd.read.python_source.structured_inputs import combinations, fits, of_pattern, optional
+from ncd.read.python_source.structured_inputs import (
+    fits,
+    guess_of,
+    of_pattern,
+    optional,
+    usual_ways,
+)
 
 
 class Net(nn.Module):
@@ -220,28 +226,27 @@ def test_the_shape_that_a_first_pattern_takes(pattern: str, sizes: Any, shape: s
 
 
 @pytest.mark.parametrize(
-    ("names", "shape", "settings", "words"),
+    ("ways", "words"),
     [
-        (["x", "t"], "1x16x64", {}, ["x 1x16x64, t 1", "x 1x16x64, t 1#1000", "x 1x16x64, t 1x1"]),
-        (["t"], "1x16x64", {}, ["t 1x16x64"]),  # a first input is no time
-        (["mask"], "1x16x64", {}, [", no mask", "mask of truths"]),
-        (["x", "src_mask"], "2x8", {}, ["x 2x8, no src_mask", "x 2x8, src_mask of truths"]),
-        (["x", "past", "mems"], "1x8", {}, ["x 1x8, no past or mems"]),
-        (["x", "hx"], "1x8x4", {}, ["x 1x8x4, hx 1x4", "x 1x8x4, hx 1x1x4", "x 1x8x4, hx 1x8x4"]),
-        (["x", "h"], "1x8#50", {}, ["x 1x8#50, h 1x1", "x 1x8#50, h 1x1x1", "x 1x8#50, h 1x8#50"]),
-        (["x", "h"], "1x8", {"dim": 6}, ["x 1x8, h 1x6", "x 1x8, h 1x1x6", "x 1x8, h 1x8"]),
-        (["x", "query_pos"], "1x8", {"query_pos_dim": 5, "dim": 6}, ["x 1x8, query_pos 100x5"]),
-        (["x", "other"], "1x8", {}, ["x 1x8, other 1x8"]),
+        (("1x16x64",), "1x16x64"),
+        (("1x16x64", "1#1000"), "x 1x16x64, t 1#1000"),
+        (("2x8", "None"), "x 2x8, no t"),
+        (("None", "None"), ", no x or t"),
+        (("2x8", "2x8!"), "x 2x8, t of truths"),
+        (("2x8", "=4"), "x 2x8, t 4"),
+        (({"a": "2x3", "b": "4#5"},), "a 2x3, b 4#5"),
+        ((["2x3", "4"], "5"), "x a list of 2x3, 4, t 5"),
+        ((("2x3", "4"),), "a tuple of 2x3, 4"),
     ],
 )
-def test_several_inputs_by_their_names(names, shape, settings, words) -> None:
-    assert [guess.words for guess in combinations(names, shape, settings)] == words
+def test_inputs_in_words(ways: Any, words: str) -> None:
+    assert guess_of(["x", "t"], ways).words == words
 
 
-def test_masks_have_the_batch_and_the_places_of_the_main_input() -> None:
-    for shape, sizes in (("2x5x7", (2, 5)), ("2x3x5x7", (2, 5, 7)), ("2x5#9", (2, 5))):
-        (*_, guess) = combinations(["x", "mask"], shape, {})
-        assert guess.inputs[1].shape == sizes and guess.inputs[1].dtype == torch.bool
+def test_what_is_usual_beside_a_main_input() -> None:
+    assert usual_ways("query_pos", "1x8", {"query_pos_dim": 5, "dim": 6}) == ["100x5"]
+    assert usual_ways("h", "1x8#50", {}) == ["1x1", "1x1x1", "1x8#50"]
+    assert usual_ways("other", "1x8", {}) == ["1x8"] == usual_ways("t", "1x8", {}, first=True)
 
 
 def test_limits_of_an_input() -> None:

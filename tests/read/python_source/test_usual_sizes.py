@@ -9,7 +9,7 @@ import pytest
 
 from ncd.read.python_source import source_reader
 from ncd.read.python_source.interpreter import ClassValue, Scope, SourceFunction
-from ncd.read.python_source.model_choice import changed_sizes, first_step
+from ncd.read.python_source.model_choice import first_step
 from ncd.read.python_source.usual_sizes import NO_USUAL_VALUE, call_text, size_of, usual_value
 
 
@@ -91,10 +91,3 @@ def test_an_argument_is_as_large_as_what_it_is_given_to(name: str, value: Any) -
     begin = first_step(machine, net)
     assert isinstance(begin, SourceFunction)
     assert size_of(name, begin, scope, lambda kind: first_step(machine, kind)) == value
-
-
-def test_assumed_sizes_may_be_one_for_each_stage_or_wide() -> None:
-    given = {"depth": 2, "channels": 3, "in_channels": 64, "out_channels": 63, "dim": 5}
-    assert changed_sizes(given, "several", {}) == {"depth": (2, 2, 2, 2)}
-    assert changed_sizes(given, "wide", {}) == {"channels": 64, "out_channels": 64}
-    assert changed_sizes(given, "", {}) == {}

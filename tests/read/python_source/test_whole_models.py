@@ -159,7 +159,7 @@ def test_a_part_without_weights_is_not_drawn_instead_of_the_whole() -> None:
         read_source(HEAD + POST + whole.replace("Layer(dim)", "Post()"))
     assert str(error.value).startswith("line 1, column 1: Net takes inputs (x, pos), of which no")
     assert error.value.call is not None
-    assert error.value.call.line == "Net(dim=64)(torch.randn(...), torch.randn(...))"
+    assert error.value.call.line == "Net(dim=64)(..., ...)"
 
 
 @pytest.mark.parametrize(
