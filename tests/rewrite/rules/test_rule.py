@@ -171,6 +171,8 @@ def test_the_ops_of_a_place_and_the_submodules_around_it() -> None:
     assert scope_around(target(inner.id)) == ("layers", "0", "layer")
     shared = Id("m:4") >> Repeat((Linear("m:4 -> m:4", "L"),) * 2, "same", shared=True)
     assert scope_around(target("n0", shared)) == ("same",)
+    stacks = [Id("m:4") >> Repeat((LAYER, LAYER), "stack", shared=once) for once in (True, False)]
+    assert [scope_around(target("f1", term)) for term in stacks] == [("stack",), ("stack", "0")]
 
 
 def test_parameters_move_with_their_layers() -> None:
