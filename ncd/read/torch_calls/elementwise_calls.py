@@ -148,16 +148,19 @@ def of_one_kind(g: DimensionBuilder, values: Sequence[ImportedValue]) -> list[Im
 
 # Those that take nothing but the array, in torch as in formulas.
 UNARY_NAMES = tuple(name for name in ELEMENTWISE if name not in ("elu", "gelu", "softplus"))
+AWAY_FROM_0 = "where(abs($1) < 0.001, 1, $1)"
 UNARY_FORMULAS: Mapping[str, str] = {
     "neg": "-$1",
     "reciprocal": "1 / $1",
     "square": "$1 ** 2",
-    "relu6": "clamp($1, 0, 6)",
-    "hardtanh": "clamp($1, {0}, {1})",
-    "leaky_relu": "max($1, 0) + {0} * min($1, 0)",
+    "relu6": "where($1 <= 0, 0, where($1 >= 6, 6, $1))",  # its ends pass no gradient, as clamp's do
+    "hardtanh": "where($1 <= {0}, {0}, where($1 >= {1}, {1}, $1))",
+    "leaky_relu": "where($1 > 0, $1, {0} * $1)",
     "mish": "$1 * tanh(softplus($1))",
-    "hardsigmoid": "clamp($1 / 6 + 1 / 2, 0, 1)",
-    "hardswish": "$1 * clamp($1 / 6 + 1 / 2, 0, 1)",
+    "hardsigmoid": "where($1 <= -3, 0, where($1 >= 3, 1, $1 / 6 + 1 / 2))",
+    "hardswish": "where($1 <= -3, 0, where($1 >= 3, $1, $1 * ($1 / 6 + 1 / 2)))",
+    "sinc": "where(abs($1) < 0.001, 1 - (pi * $1) ** 2 / 6 + (pi * $1) ** 4 / 120, "  # its series
+    f"sin(pi * {AWAY_FROM_0}) / (pi * {AWAY_FROM_0}))",
     "log2": "log($1) / log(2)",
     "log10": "log($1) / log(10)",
     "exp2": "exp($1 * log(2))",
@@ -248,9 +251,9 @@ def clamp(g: DimensionBuilder, x: Operand, min: Any = None, max: Any = None) -> 
         max, ImportedValue | ImportedConstant
     ):
         found = g.value(x)
-        for name, limit in (("max", min), ("min", max)):
+        for sign, limit in (("<", min), (">", max)):
             if isinstance(limit, ImportedValue | ImportedConstant):
-                found = broadcast(g, found, limit, f"{name}($1, $2)", "clamp")
+                found = broadcast(g, found, limit, f"where($1 {sign} $2, $2, $1)", "clamp")
         return found
     if min is not None and max is not None:
         return map_formula(
@@ -260,6 +263,19 @@ def clamp(g: DimensionBuilder, x: Operand, min: Any = None, max: Any = None) -> 
         f"min($1, {formula_number(max)})" if min is None else f"max($1, {formula_number(min)})"
     )
     return map_formula(g, x, formula, "clamp")
+
+
+def logit(g: DimensionBuilder, x: Operand, eps: float | None = None) -> ImportedValue:
+    """Adds the logarithm of a share over that of the rest, which is kept off the ends by eps."""
+    inside = x if eps is None else clamp(g, x, eps, 1 - eps)
+    return map_formula(g, inside, "log($1) - log(1 - $1)", "logit")
+
+
+def power(base: str, exponent: float) -> str:
+    """Returns the formula of a power whose gradient at 0 is 0, as torch's norms have it."""
+    base_but_0 = f"where({base} == 0, 1, {base})"
+    raised = f"sqrt({base_but_0})" if exponent == 1 / 2 else f"{base_but_0} ** {exponent!r}"
+    return f"where({base} == 0, 0, {raised})"
 
 
 def dropout(g: DimensionBuilder, x: Operand, p: float, train: bool) -> ImportedValue:
@@ -274,7 +290,7 @@ def prelu(g: DimensionBuilder, x: Operand, slope: Any) -> ImportedValue:
     row = g.value(slope)
     one = not row.dims or size(row.dims[0]) == 1
     column = ImportedValue(() if one else (*row.dims, *((),) * (len(g.shape) - 2)), row.slot)
-    return broadcast(g, x, column, "max($1, 0) + $2 * min($1, 0)", "prelu")
+    return broadcast(g, x, column, "where($1 > 0, $1, $2 * $1)", "prelu")
 
 
 def leaky_at_random(
@@ -287,9 +303,7 @@ def leaky_at_random(
 ) -> ImportedValue:
     if train:
         g.reject_call("slopes that are drawn at random")
-    return map_formula(
-        g, x, f"max($1, 0) + {formula_number((low + high) / 2)} * min($1, 0)", "rrelu"
-    )
+    return map_formula(g, x, UNARY_FORMULAS["leaky_relu"].format((low + high) / 2), "rrelu")
 
 
 def alpha_dropout(g: DimensionBuilder, x: Operand, p: float, train: bool) -> ImportedValue:
@@ -312,6 +326,7 @@ ACTIVATION_CALLS: dict[str, Handler] = {
     "round": round_numbers,
     "rrelu": leaky_at_random,
     "gelu": gelu,
+    "logit": logit,
     "softplus": softplus,
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from math import prod
+from math import inf, prod
 from typing import Any
 
 from ncd.errors import NCDError
@@ -30,6 +30,7 @@ from ncd.read.torch_calls.elementwise_calls import (
     dropout,
     map_formula,
     masked_fill,
+    power,
     scale_by,
 )
 from ncd.read.torch_calls.import_recorder import (
@@ -384,7 +385,24 @@ def deviation(
 ) -> tuple[ImportedValue, ImportedValue]:
     """Adds the standard deviation along some dimensions, and the mean."""
     found, mean = variance(g, x, *args, **named)
-    return map_formula(g, found, "sqrt($1)"), mean
+    return map_formula(g, found, power("$1", 1 / 2), "sqrt"), mean
+
+
+def vector_norm(
+    g: DimensionBuilder,
+    x: Operand,
+    p: float = 2.0,
+    at: Any = None,
+    keep: bool = False,
+    **more: Any,
+) -> ImportedValue:
+    """Adds the length of vectors, whose gradient at 0 is 0."""
+    if not 0 < p < inf:
+        g.reject_call("a norm that is no root of a sum")
+    usual = {1: "abs($1)", 2: "$1 ** 2"}
+    raised = usual.get(p) or (f"abs($1) ** {p!r}" if p > 1 else power("abs($1)", p))
+    total = reduce_dims("sum", g, map_formula(g, as_real_numbers(g, x), raised), at, keep)
+    return total if p == 1 else map_formula(g, total, power("$1", 1 / p), "norm")
 
 
 def distances(
@@ -396,12 +414,24 @@ def distances(
     apart = broadcast(
         g, rows, ImportedValue((*two.dims[:-2], (), *two.dims[-2:]), two.slot), "$1 - $2"
     )
-    if p == 2:
-        total = reduce_dims("sum", g, map_formula(g, apart, "$1 ** 2"), -1)
-        return map_formula(g, total, "sqrt($1)")
-    if p == 1:
-        return reduce_dims("sum", g, map_formula(g, apart, "abs($1)"), -1)
-    return g.reject_call("distances of another norm")
+    return vector_norm(g, apart, p, -1)
+
+
+# What of it is learned from is inside; the ends have the values and slopes that torch gives them.
+SHARE = "where($1 * (1 - $1) > 0, $1, 1 / 2)"
+BINARY_CROSS_ENTROPY = (
+    "where($1 <= 0, $2 * (100 - 1e12 * $1), where($1 >= 1, (1 - $2) * (100 + 1e12 * ($1 - 1)), "
+    f"-$2 * max(log({SHARE}), -100) - (1 - $2) * max(log1p(-{SHARE}), -100)))"
+)
+
+
+def binary_cross_entropy(
+    g: DimensionBuilder, x: Operand, target: Operand, weight: Any = None, reduction: int = 1
+) -> ImportedValue:
+    """Adds the loss of shares between 0 and 1; reduction 0 keeps all, 1 is the mean, 2 the sum."""
+    found = broadcast(g, x, target, BINARY_CROSS_ENTROPY, "binary cross-entropy")
+    found = found if weight is None else broadcast(g, found, weight, "$1 * $2")
+    return found if reduction == 0 else reduce_dims(("mean", "sum")[reduction - 1], g, found)
 
 
 def softmax(g: DimensionBuilder, x: Operand, at: int, *more: Any, **named: Any) -> ImportedValue:
@@ -465,13 +495,28 @@ def attention(
     scores = product(g, q, k, -1, -2)
     usual = size(q.dims[-1]) ** -0.5
     scores = scale_by(g, scores, usual if scale is None else scale)
+    mask, blind = _without_blind_rows(mask)
     if mask is not None:
         scores = _with_mask(g, scores, mask)
     if is_causal:
         scores = causal(g, scores)
     weights = softmax(g, scores, -1)
+    if blind is not None:
+        weights = masked_fill(g, weights, blind, 0.0)
     weights = dropout(g, weights, dropout_p, dropout_p > 0)
     return product(g, weights, v, -2, -1)
+
+
+def _without_blind_rows(mask: Any) -> tuple[Any, Any]:
+    """Returns a mask that lets each row see, and the rows that saw nothing: torch weighs them 0."""
+    if not isinstance(mask, ImportedConstant) or mask.tensor.dim() == 0:
+        return mask, None
+    real = mask.tensor.is_floating_point()
+    blind = ~(mask.tensor > -inf if real else mask.tensor.bool()).any(-1, keepdim=True)
+    if not bool(blind.any()):
+        return mask, None
+    seen = mask.tensor.masked_fill(blind, 0 if real else True)
+    return ImportedConstant(seen), ImportedConstant(blind)
 
 
 def _with_mask(g: DimensionBuilder, scores: ImportedValue, mask: Any) -> ImportedValue:
@@ -483,7 +528,7 @@ def _with_mask(g: DimensionBuilder, scores: ImportedValue, mask: Any) -> Importe
     if not boolean:
         return binary("add", g, scores, mask)
     if isinstance(mask, ImportedConstant):
-        return masked_fill(g, scores, ImportedConstant(~mask.tensor.bool()), float("-inf"))
+        return masked_fill(g, scores, ImportedConstant(~mask.tensor.bool()), -inf)
     return broadcast(g, scores, mask, "where($2 > 0, $1, (-inf))", "mask")
 
 
@@ -504,9 +549,11 @@ def _repeat_heads(
 REDUCTION_CALLS: dict[str, Handler] = {
     **{name: partial(reduce_dims, name) for name in REDUCTION_NAMES},
     **dict.fromkeys(("softmax", "_softmax"), softmax),
+    "binary_cross_entropy": binary_cross_entropy,
     **dict.fromkeys(("cdist", "_cdist_forward"), distances),
     "std": lambda g, x, *args, **named: deviation(g, x, *args, **named)[0],
     "std_mean": deviation,
+    "linalg_vector_norm": vector_norm,
     "var": lambda g, x, *args, **named: variance(g, x, *args, **named)[0],
     "var_mean": variance,
     "scaled_dot_product_attention": attention,
