@@ -27,6 +27,7 @@ from ncd.read.configs.vision_configs import VISION
 
 LONGEST = 60_000  # letters
 MOST, LEAST = 5, 3  # names in a message; fields by which a type is recognised
+WIDTHS = ("hidden_size", "d_model", "n_embd", "dim", "embed_dim", "hidden_sizes", "text_config")
 ASIDE = re.compile(  # names of fields that change no size and no shape
     "token|dropout|pdrop|dtype|version|cache|initializer|_id$|architectures|auto_map|output_|loss|"
     "coef|_std$|pretraining|implementation|name_or_path|classifier|problem|label|return_|chunk|"
@@ -86,7 +87,8 @@ def read_config(text: str) -> PublishedModel:
     kind = str(values.get("model_type", ""))
     inner = values.get("text_config")
     if kind not in READERS and isinstance(inner, dict):  # a model of pictures and text, or sounds
-        kind = str(inner.get("model_type", kind)).removesuffix("_text")
+        kind = str(inner.get("model_type", kind))
+    kind = kind if kind in READERS else kind.removesuffix("_text")
     if kind not in READERS:
         raise _unknown_type_error(kind, values)
     return READERS[kind](Fields(values), kind)
@@ -95,9 +97,14 @@ def read_config(text: str) -> PublishedModel:
 def _unknown_type_error(kind: str, values: Mapping[str, Any]) -> NCDError:
     """Returns the error for a type that is not known: the nearest one, and what that leaves out."""
     fact = f"model_type {short_repr(kind)} is not read here"
+    names = sorted(READERS, key=lambda name: -_likeness(name, kind))[:MOST]
+    usual = f"one of the {len(READERS)} types that are, such as {', '.join(names)}"
+    if not any(values.get(name) for name in WIDTHS):  # other types have a width of their own
+        fact = f"{fact}, and the configuration has no {WIDTHS[0]}"
+        return UnknownNameError(fact, where="config.json", cure=usual)
     found = [(name, left) for name in READERS if (left := _left_out(name, values)) is not None]
     if not found:
-        return UnknownNameError(fact, where="config.json", cure=f"one of {', '.join(READERS)}")
+        return UnknownNameError(fact, where="config.json", cure=usual)
     name, left = min(found, key=lambda each: (len(each[1]), -_likeness(each[0], kind)))
     named = ", ".join(left[:MOST]) + (f" and {len(left) - MOST} more" if len(left) > MOST else "")
     near = f"{fact}; the nearest type is {name}"

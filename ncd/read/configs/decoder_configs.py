@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields as names_of
 from functools import partial
+from math import inf
 from typing import Any
 
-from ncd.errors import ParseError
+from ncd.errors import ParseError, SizeError
 from ncd.language.terms import Term
 from ncd.read.configs.config_fields import (
     LAYERS,
@@ -23,6 +24,7 @@ from ncd.read.configs.latent_and_state_configs import rank
 from ncd.systems.language_models.decoder import DecoderDesign, Heads, Norm, decoder
 from ncd.systems.language_models.expert_mixture import Routing, softmax_router
 from ncd.systems.recurrent.selective_state import mamba_block
+from ncd.systems.recurrent.state_mixers import StateMixer
 
 FAMILIES: Mapping[str, Family] = {**DENSE, **SPARSE}
 FEATURES = ("hidden_size", "n_embd", "d_model")
@@ -34,6 +36,7 @@ POSITIONS = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_lengt
 HEAD = ("head_dim", "kv_channels")
 EPS = ("rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon", "norm_epsilon", "norm_eps")
 ACTIVATION = ("hidden_act", "hidden_activation", "activation_function", "activation")
+KERNEL = ("mamba_d_conv", "conv_kernel", "linear_conv_kernel_dim")
 EXPERTS = ("num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts")
 CHOSEN_EXPERTS = ("num_experts_per_tok", "moe_top_k")
 SHARED_EXPERT_WIDTH = ("shared_expert_intermediate_size", "shared_intermediate_size")
@@ -45,6 +48,17 @@ MEANINGS = {
     "s": "numbers of the state for each of them",
     "r": "features from which the steps are made",
 }
+OF_STATES = {
+    "w": "groups of heads with a state, which share keys",
+    "h": "heads of each of them",
+    "o": "features of such a head",
+    "s": "rows of its state",
+}
+
+
+SMALL_STATES = {"w": 2, "h": 2, "o": 8, "s": 8}
+LONGEST_STEP = 10**6
+NO_ATTENTION = {**dict.fromkeys("gqkdu", 1), "b": 0}
 
 
 def read_decoder(fields: Fields, kind: str) -> PublishedModel:
@@ -67,9 +81,10 @@ def read_decoder(fields: Fields, kind: str) -> PublishedModel:
         partial(decoder, design),
         rotary=design.heads.rotary is not None,
         positions=sizes["u"] - design.positions if design.positions is not None else 0,
-        meanings=MEANINGS,
-        cached=("k_proj", "v_proj") if design.heads.causal else (),
+        meanings=MEANINGS | (OF_STATES if "o" in used else {}),
+        cached=("k_proj", "v_proj") if design.heads.causal and "g" in used else (),
         notes=_notes(fields, kind),
+        small_sizes=SMALL_STATES if "o" in used else {},
     )
 
 
@@ -107,31 +122,55 @@ def _value(fields: Fields, choice: Any) -> Any:
 
 def _sizes(fields: Fields, choices: Mapping[str, Any]) -> dict[str, int]:
     """Returns all sizes by their letters."""
-    heads, m = fields.integer(*HEADS), fields.integer(*FEATURES)
-    g, q = fields.groups(heads, *GROUPS)
-    u = fields.integer(*POSITIONS, default=2048)
-    k = fields.heads(m, heads, *HEAD)
+    m, u = fields.integer(*FEATURES), fields.integer(*POSITIONS, default=2048)
     sizes = {
         "n": fields.integer(*DEPTH, most=LAYERS),
-        "t": min(OPENING_POSITIONS, u),
-        **{"m": m, "g": g, "q": q, "k": k, "b": _rotary_feature_count(fields, choices, k)},
-        "d": fields.integer(*HIDDEN, default=4 * m)
-        if choices.get("wide")
-        else fields.integer(*HIDDEN),
+        **{"t": min(OPENING_POSITIONS, u), "m": m},
+        **(NO_ATTENTION if choices.get("alone") else _attention_sizes(fields, choices, m)),
     }
-    if "router" in choices:
+    if choices.get("router"):
         inner = fields.integer("moe_intermediate_size", default=sizes["d"])
         shared = fields.integer("n_shared_experts", default=1) * inner
         sizes |= {"f": inner, "x": fields.integer(*SHARED_EXPERT_WIDTH, default=shared)}
         sizes |= {"e": fields.integer(*EXPERTS), "c": fields.integer(*CHOSEN_EXPERTS)}
     if "mixer" in choices:
-        sizes |= {"i": m * fields.integer("mamba_expand", default=2)}
-        sizes |= {
-            "s": fields.integer("mamba_d_state", default=16),
-            "r": rank(fields, "mamba_dt_rank", m),
-        }
+        sizes |= _state_sizes(fields, choices["mixer"], m)
     skipped = choices.get("positions") or 0
     return {**sizes, "u": u + skipped, "v": fields.integer("vocab_size")}
+
+
+def _attention_sizes(fields: Fields, choices: Mapping[str, Any], m: int) -> dict[str, int]:
+    """Returns the sizes of attention and of the feed-forward."""
+    heads = fields.integer(*HEADS)
+    g, q = fields.groups(heads, *GROUPS)
+    k = fields.heads(m, heads, *HEAD)
+    sizes = {"g": g, "q": q, "k": k, "b": _rotary_feature_count(fields, choices, k)}
+    return {**sizes, "d": fields.integer(*HIDDEN, default=4 * m if choices.get("wide") else None)}
+
+
+def _state_sizes(fields: Fields, mixer: str, m: int) -> dict[str, int]:
+    """Returns the sizes of layers with a state."""
+    if mixer == "mamba":
+        i, s = (
+            m * fields.integer("mamba_expand", default=2),
+            fields.integer("mamba_d_state", default=16),
+        )
+        return {"i": i, "s": s, "r": rank(fields, "mamba_dt_rank", m)}
+    if mixer == "delta":
+        w = fields.integer("linear_num_key_heads", default=16)
+        heads = fields.integer("linear_num_value_heads", default=32)
+        o, s = (fields.integer(f"linear_{each}_head_dim", default=128) for each in ("value", "key"))
+    else:
+        heads = fields.integer("mamba_n_heads", "mamba_num_heads", "num_heads", default=128)
+        w = fields.integer("mamba_n_groups", "n_groups", default=8 if mixer == "alone" else 1)
+        inner = m * fields.integer("mamba_expand", "expand", default=2)
+        names = ("mamba_d_head", "mamba_head_dim", "head_dim")
+        o = inner // heads if fields.get(*names) == "auto" else fields.integer(*names, default=64)
+        s = fields.integer("mamba_d_state", "ssm_state_size", "state_size", default=128)
+    if heads % w:
+        fact = f"{w} groups do not divide {heads} heads with a state"
+        raise SizeError(fact, where="config.json", cure=f"{w} or {2 * w} heads")
+    return {"w": w, "h": heads // w, "o": o, "s": s}
 
 
 def _rotary_feature_count(fields: Fields, choices: Mapping[str, Any], k: int) -> int:
@@ -152,7 +191,11 @@ def _rotary_feature_count(fields: Fields, choices: Mapping[str, Any], k: int) ->
 
 def _design(fields: Fields, choices: Mapping[str, Any], sizes: Mapping[str, int]) -> DecoderDesign:
     """Returns the choices of a model."""
-    flat = {**choices, "norm": choices.get("qk_norm", "")}
+    flat = {
+        **choices,
+        "norm": choices.get("qk_norm", ""),
+        "gated": choices.get("gated_heads", False),
+    }
     own = {each.name: flat[each.name] for each in names_of(Heads) if each.name in flat}
     first, round, window = layers(fields, choices, sizes["n"])
     usual = "gelu_pytorch_tanh" if choices.get("growth_factor") == 0 else "silu"
@@ -169,7 +212,7 @@ def _design(fields: Fields, choices: Mapping[str, Any], sizes: Mapping[str, int]
             choices.get("norm", "rms"), fields.number(*EPS, default=choices.get("eps", 1e-6))
         ),
         "activation": activation(fields, *ACTIVATION, default=function),
-        "mixer": _mixer(fields, choices, sizes),
+        "mixer": _mixer(fields, choices),
         "tied": fields.flag("tie_word_embeddings", choices.get("tied", False)),
         "router": _router(fields, choices),
         "inner": "f" if fields.get("moe_intermediate_size") else "d",
@@ -193,18 +236,28 @@ def _angles(fields: Fields, choices: Mapping[str, Any], sizes: Mapping[str, int]
     return {"rotary": whole, "local": local, "part": sizes["b"] < sizes["k"]}
 
 
-def _mixer(fields: Fields, choices: Mapping[str, Any], sizes: Mapping[str, int]) -> Term | None:
-    """Returns what layers with a state have in the place of attention."""
+def _mixer(fields: Fields, choices: Mapping[str, Any]) -> Callable[..., Term] | None:
+    """Returns what layers with a state have in the place of attention, from sizes to a term."""
     if "mixer" not in choices:
         return None
-    w, bias = fields.integer("mamba_d_conv", default=4), fields.flag("mamba_proj_bias")
-    return mamba_block(sizes["i"], w, bias, "i", fields.number(*EPS, default=choices["eps"]))
+    eps, kernel = fields.number(*EPS, default=choices["eps"]), fields.integer(*KERNEL, default=4)
+    bias = fields.flag(fields.name_of("mamba_proj_bias", "use_bias"))
+    if choices["mixer"] == "mamba":
+        return lambda i, **others: mamba_block(i, kernel, bias, "i", eps)
+    limits = fields.get("time_step_limit")  # infinity is written in several ways
+    last = limits[-1] if isinstance(limits, list) and limits else None
+    if isinstance(last, int | float) and last < LONGEST_STEP:
+        fields.check_supported("time_step_limit", [0, inf])
+    corrects = choices["mixer"] == "delta"
+    named = fields.name_of("mamba_conv_bias", "use_conv_bias")
+    convolution_bias = not corrects and fields.flag(named, True)
+    return StateMixer(kernel, corrects, eps, bias, convolution_bias).term
 
 
 def _router(fields: Fields, choices: Mapping[str, Any]) -> Term | None:
     """Returns the router of a mixture of experts; None without experts."""
     kind = choices.get("router")
-    if kind is None:
+    if not kind:
         return None
     if kind == "sigmoid":
         factor = fields.number("routed_scaling_factor", default=1)
@@ -230,11 +283,13 @@ def _unused_sizes(design: DecoderDesign, sizes: Mapping[str, int]) -> set[str]:
     """Returns the letters of sizes that the model does not have."""
     plain = design.router is None or design.dense or not all(x.experts for x in design.round)
     used = {"d"} if plain else {design.inner}
+    used = used if any(x.forward for x in design.round) else set()
+    used |= {*"gqk"} if any(x.mixes and not x.state for x in design.round) else set()
     if design.router is not None:
         used |= {design.inner, "e", "c"} | ({"x"} if design.shared else set())
     used |= {"u"} if design.positions is not None else set()
     used |= {"b"} if design.heads.part else set()
-    return {*"bdfxecu"} - used
+    return {*"bdfxecugqk"} - used
 
 
 def _notes(fields: Fields, kind: str) -> tuple[str, ...]:

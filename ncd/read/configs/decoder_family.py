@@ -161,6 +161,58 @@ def _periodic_layers(values: Values, name: str, usual: int, place: int) -> list[
     return [i % step == at for i in range(n)] if whole else []
 
 
+KIND_LETTERS = {"M": "mamba", "*": "attention", "-": "mlp", "E": "moe"}
+STATES, PARTS_ALONE = ("linear_attention", "mamba"), ("mlp", "moe")
+
+
+def hybrid(values: Values) -> Values:
+    """Hybrids list the kinds of their layers, as words, letters, or places of attention."""
+    n, kinds = values.get("num_hidden_layers", 0), values.get("layer_types")
+    letters, listed = values.get("hybrid_override_pattern"), values.get("attn_layer_indices")
+    step, n = values.get("full_attention_interval", 4), n if type(n) is int and n <= LAYERS else 0
+    if isinstance(letters, str):
+        kinds = [KIND_LETTERS.get(letter, letter) for letter in letters]
+    kinds = kinds or values.get("layers_block_type")
+    if isinstance(kinds, list):
+        return {"kinds": kinds, "states in": [kind in STATES for kind in kinds]}
+    if isinstance(listed, list):
+        return {"states in": [i not in listed for i in range(n)]}
+    return {"states in": [type(step) is int and step > 0 and (i + 1) % step != 0 for i in range(n)]}
+
+
+def hybrid_of_parts(values: Values) -> Values:
+    """Nemotron-H has one part in each layer: a state, attention, a feed-forward or experts."""
+    found = hybrid(values)
+    kinds = found.get("kinds", [])
+    return {
+        **found,
+        "num_hidden_layers": len(kinds) or values.get("num_hidden_layers"),
+        "mixers in": [kind not in PARTS_ALONE for kind in kinds],
+        "forward in": [kind in PARTS_ALONE for kind in kinds],
+        "layers with experts": kinds.count("moe"),
+        "hidden_act": values.get("mlp_hidden_act", "relu2"),
+    }
+
+
+def hybrid_granite(values: Values) -> Values:
+    """Granite 4 turns where it says so; without experts its shared one is the feed-forward."""
+    turned = {"turned": 1.0 if values.get("position_embedding_type") == "rope" else 0}
+    found = {**granite(values), **hybrid(values), **turned}
+    shared = None if values.get("num_local_experts") else values.get("shared_intermediate_size")
+    return found if shared is None else {**found, "intermediate_size": shared}
+
+
+def hybrid_sparse(values: Values) -> Values:
+    return {**hybrid(values), **sparse(values)}
+
+
+def states_alone(values: Values) -> Values:
+    """Models without attention and without feed-forwards."""
+    n = values.get("num_hidden_layers", 0)
+    n = n if type(n) is int and 0 < n <= LAYERS else 0
+    return {"states in": [True] * n, "forward in": [False] * n}
+
+
 def modern(values: Values) -> Values:
     """ModernBERT sees a window in all but every third layer, with angles of their own."""
     step, n = values.get("global_attn_every_n_layers", 3), values.get("num_hidden_layers", 22)
@@ -226,6 +278,10 @@ GLM: Values = {
     "bias": FieldValue("attention_bias", True),
     "eps": 1.5625e-7,
 }
+QWEN_HYBRID: Values = {
+    **{**BY_FIELD, "qk_norm": "head", "gated_heads": True, "turn": 0.25},
+    **{"mixer": "delta", "eps": 1e-6},
+}
 QWEN_2, QWEN_3 = "Yang et al. 2024, Qwen2", "Yang et al. 2025, Qwen3"
 
 
@@ -251,6 +307,7 @@ def layers(
     window = fields.integer("sliding_window") if any(near) else 0
     turned = fields.get("no_rope_layers")
     experts, states = fields.get("experts in"), fields.get("states in")
+    mixes, forward = fields.get("mixers in"), fields.get("forward in")
     kinds = [
         DecoderLayer(
             has_window=near[i],
@@ -259,6 +316,8 @@ def layers(
             else bool(_layer_value(turned, i)),
             experts=bool(_layer_value(experts, i)),
             state=bool(states) and bool(_layer_value(states, i)),
+            mixes=bool(_layer_value(mixes, i)),
+            forward=bool(_layer_value(forward, i)),
         )
         for i in range(n)
     ]

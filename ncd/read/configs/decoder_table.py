@@ -20,6 +20,7 @@ from ncd.read.configs.decoder_family import (
     PLAIN_FORWARD,
     QWEN_2,
     QWEN_3,
+    QWEN_HYBRID,
     Family,
     FieldChoice,
     FieldValue,
@@ -28,6 +29,10 @@ from ncd.read.configs.decoder_family import (
     exaone,
     falcon,
     granite,
+    hybrid,
+    hybrid_granite,
+    hybrid_of_parts,
+    hybrid_sparse,
     jamba,
     modern,
     neo,
@@ -36,6 +41,7 @@ from ncd.read.configs.decoder_family import (
     smollm,
     sparse,
     stablelm,
+    states_alone,
 )
 
 # --- Decoders with one feed-forward, a row for each type: what differs from Llama
@@ -312,6 +318,32 @@ DENSE: Mapping[str, Family] = {
             "mlp_bias": FieldValue("mlp_bias"),
         },
     ),
+    "qwen3_5": Family("Qwen3.5", "Qwen Team 2026, Qwen3.5", QWEN_HYBRID, {}, hybrid),
+    "mamba2": Family(
+        "Mamba-2",
+        "Dao and Gu 2024, Mamba-2",
+        {"alone": True, "mixer": "alone", "turn": 0, "eps": 1e-5},
+        {"num_hidden_layers": 64, "vocab_size": 32768, "hidden_size": 4096},
+        states_alone,
+    ),
+    "bamba": Family(
+        "Bamba",
+        "IBM, Princeton, CMU and UIUC 2024, Bamba",
+        {**BY_FIELD, "mixer": "mamba2", "turn": 0.5, "eps": 1e-5},
+        {"mamba_d_head": "auto", "mamba_d_state": 256, "attn_layer_indices": []},
+        hybrid,
+    ),
+    "nemotron_h": Family(
+        "Nemotron-H",
+        "NVIDIA 2025, Nemotron-H",
+        {
+            **{**BY_FIELD, "gated": False, "activation": "relu2", "turn": 0, "eps": 1e-5},
+            "mixer": "mamba2",
+        },
+        {"n_groups": 8},
+        hybrid_of_parts,
+        {"layers with experts": 0},
+    ),
     "exaone4": Family(
         "EXAONE 4",
         "LG AI 2025, EXAONE 4.0",
@@ -327,6 +359,7 @@ DENSE: Mapping[str, Family] = {
 
 # --- Decoders with mixtures of experts, a row for each type: what differs from Llama
 
+NO_HIDDEN = {"intermediate_size": 1}  # where all layers have experts
 OSS_GATE = "(min(max($2, -7), 7) + 1) * min($1, 7) * sigmoid(1.702 * min($1, 7))"
 SPARSE: Mapping[str, Family] = {
     "qwen2_moe": Family(
@@ -393,6 +426,31 @@ SPARSE: Mapping[str, Family] = {
         {"num_experts": 16, "num_experts_per_tok": 2},
         jamba,
         {"mamba_conv_bias": True},
+    ),
+    "qwen3_next": Family(
+        "Qwen3-Next",
+        "Qwen Team 2025, Qwen3-Next",
+        {**QWEN_HYBRID, "router": "softmax", "shared": "gated"},
+        {"norm_topk_prob": True, "num_experts": 512, "num_experts_per_tok": 10},
+        hybrid_sparse,
+    ),
+    "qwen3_5_moe": Family(
+        "Qwen3.5 MoE",
+        "Qwen Team 2026, Qwen3.5",
+        {**QWEN_HYBRID, "router": "softmax", "shared": "gated"},
+        {"norm_topk_prob": True, "num_experts": 256, "num_experts_per_tok": 8, **NO_HIDDEN},
+        hybrid,
+    ),
+    "granitemoehybrid": Family(
+        "Granite 4",
+        "IBM 2025, Granite 4.0",
+        {
+            **{**GRANITE, "shared": "plain", "mixer": "mamba2", "eps": 1e-6},
+            "router": FieldChoice("num_local_experts", "top"),
+            "turn": FieldValue("turned", 0, is_rewritten=True),
+        },
+        {},
+        hybrid_granite,
     ),
     "olmoe": Family(
         "OLMoE",

@@ -399,8 +399,8 @@ def vector_norm(
     """Adds the length of vectors, whose gradient at 0 is 0."""
     if not 0 < p < inf:
         g.reject_call("a norm that is no root of a sum")
-    usual = {1: "abs($1)", 2: "$1 ** 2"}
-    raised = usual.get(p) or (f"abs($1) ** {p!r}" if p > 1 else power("abs($1)", p))
+    usual = "abs($1)" if p == 1 else "$1 ** 2" if p == 2 else ""
+    raised = usual or (f"abs($1) ** {p!r}" if p > 1 else power("abs($1)", p))
     total = reduce_dims("sum", g, map_formula(g, as_real_numbers(g, x), raised), at, keep)
     return total if p == 1 else map_formula(g, total, power("$1", 1 / p), "norm")
 

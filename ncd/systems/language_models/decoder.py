@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import groupby
 
 from ncd.circuit.elaborate import Axes
@@ -96,6 +97,7 @@ class Heads:
         cap: The number at which scores are capped; 0 for none.
         sinks: Whether each head has a learned score of a place that is no position.
         causal: Whether no position sees later ones.
+        gated: Whether what a head gives is multiplied by a sigmoid of the position.
 
     Source: Ainslie et al. 2023, "GQA", section 2.2; Press et al. 2022, "Train Short, Test Long",
     section 3, for scores that fall with the distance; OpenAI 2025, "gpt-oss", section 2.2, for
@@ -116,6 +118,7 @@ class Heads:
     cap: float = 0
     sinks: bool = False
     causal: bool = True
+    gated: bool = False
 
 
 USUAL_HEADS = Heads()
@@ -131,17 +134,21 @@ def grouped_attention(heads: Heads, norm: Norm, near: bool, turned: bool) -> Ter
         turned: Whether queries and keys turn with their positions.
     """
     rotary = (heads.local if near and heads.local else heads.rotary) if turned else None
-    body = (
-        Id("t m, t m, t m")
-        >> _projection(heads, "q", "g q", norm, rotary)
+    read = (
+        _projection(heads, "q", "g q", norm, rotary)
         @ _projection(heads, "k", "g", norm, rotary)
         @ _chain_steps(Linear("m -> g k", "v_proj", heads.bias), *_cut_off(heads))
-        >> _scores(heads, near)
-        >> Linear("g q k -> m", "o_proj", heads.out_bias)
     )
-    return Wire("t m -> t m, t m, t m") >> Block(
-        body, "Grouped-Query Attention", "folded", "self_attn"
-    )
+    steps = [_scores(heads, near)]
+    if heads.gated:
+        read = read @ Linear("m -> g q k", "gate_proj", heads.bias)
+        steps = [
+            steps[0] @ Id("t g q k"),
+            Map("t g q k, t g q k -> t g q k", "$1 * sigmoid($2)", "gate"),
+        ]
+    given = ", ".join(["t m"] * (4 if heads.gated else 3))
+    body = Then(Id(given), read, *steps, Linear("g q k -> m", "o_proj", heads.out_bias))
+    return Wire(f"t m -> {given}") >> Block(body, "Grouped-Query Attention", "folded", "self_attn")
 
 
 def _projection(heads: Heads, name: str, axes: str, norm: Norm, rotary: Rotary | None) -> Term:
@@ -248,6 +255,8 @@ class DecoderLayer:
         experts: Whether its feed-forward is a mixture of experts, if the model has one.
         attention_norm: Whether a norm stands before its attention.
         state: Whether it has a state in the place of attention.
+        mixes: Whether it has attention or a state at all.
+        forward: Whether it has a feed-forward.
     """
 
     has_window: bool = False
@@ -255,6 +264,8 @@ class DecoderLayer:
     experts: bool = True
     attention_norm: bool = True
     state: bool = False
+    mixes: bool = True
+    forward: bool = True
 
 
 @dataclass(frozen=True)
@@ -288,7 +299,7 @@ class DecoderDesign:
         part_scale: The number that multiplies what a part adds.
         word_scale: The number that multiplies the scores of words.
         word_cap: The number at which these are capped; 0 for none.
-        mixer: What layers with a state have in the place of attention.
+        mixer: From the sizes to what layers with a state have in the place of attention.
 
     Source: the papers of the families in ``ncd/read/configs/decoder_table.py``.
     """
@@ -317,7 +328,7 @@ class DecoderDesign:
     part_scale: float = 1
     word_scale: float = 1
     word_cap: float = 0
-    mixer: Term | None = None
+    mixer: Callable[..., Term] | None = None
 
 
 def decoder(design: DecoderDesign, n: int, t: int, **sizes: int) -> Term:
@@ -331,7 +342,7 @@ def decoder(design: DecoderDesign, n: int, t: int, **sizes: int) -> Term:
             queries each, k features of a head of which b turn, d hidden features, v words, c of e
             experts with f hidden features, x hidden features of a shared one, u positions in a
             table, i features inside a layer with a state of s numbers each, and r that make its
-            steps.
+            steps; or w groups of h heads with o features there.
 
     Source: Touvron et al. 2023, "LLaMA", section 2.2, for the usual choices.
 
@@ -340,20 +351,26 @@ def decoder(design: DecoderDesign, n: int, t: int, **sizes: int) -> Term:
     't v'
     """
     keys = {"z": seq(t + 1)} if design.heads.sinks else {}  # with the sink
-    return Axes(t=seq(t), **keys, **sizes)(_decoder(design, n))
+    mixer = design.mixer(**sizes) if design.mixer else None
+    if "o" in sizes:  # the features of all heads, and of all keys
+        sizes |= {"l": sizes["w"] * sizes["h"] * sizes["o"], "a": sizes["w"] * sizes["s"]}
+    return Axes(t=seq(t), **keys, **sizes)(_decoder(design, n, mixer))
 
 
 @lru_cache(64)
-def _decoder(design: DecoderDesign, n: int) -> Term:
+def _decoder(design: DecoderDesign, n: int, mixer: Term | None) -> Term:
+    layer_of = partial(_layer, design, mixer)
     dense = min(n, design.dense)
     steps: list[Term] = []
     if design.first:
-        layer, n = _layer(design, design.first), n - 1
+        layer, n = layer_of(design.first), n - 1
         steps.append(Block(layer, "First Layer", "folded", "first"))
     if dense:
         plain = (replace(design.round[0], experts=False),) * dense
-        steps.append(Block(Then(*_runs(design, plain, "dense")), "Dense Layers", "folded"))
-    layers = Then(*steps, *_rounds(design, n - dense), design.norm.term("m", "norm"))
+        steps.append(Block(Then(*_runs(layer_of, plain, "dense")), "Dense Layers", "folded"))
+    layers = Then(
+        *steps, *_rounds(layer_of, design.round, n - dense), design.norm.term("m", "norm")
+    )
     model = _with_words(design, layers)
     if design.word_scale != 1:
         model = model >> times(design.word_scale)
@@ -381,36 +398,42 @@ def _with_words(design: DecoderDesign, layers: Term) -> Term:
     return untied_model(layers, "embed_tokens", "lm_head", *after, bias=design.head_bias)
 
 
-def _rounds(design: DecoderDesign, n: int) -> list[Term]:
+LayerOf = Callable[[DecoderLayer], Term]
+
+
+def _rounds(layer_of: LayerOf, round: tuple[DecoderLayer, ...], n: int) -> list[Term]:
     """Returns n layers as rounds that are repeated, and what is left of the last one."""
-    size = len(design.round)
+    size = len(round)
     if size == 1:
-        return [Repeat((_layer(design, design.round[0]),) * n)] if n else []
+        return [Repeat((layer_of(round[0]),) * n)] if n else []
     whole, left = n // size, n % size
-    one = Then(*_runs(design, design.round, "local"))
+    one = Then(*_runs(layer_of, round, "local"))
     rounds: list[Term] = [Repeat((one,) * whole)] if whole else []
-    return [*rounds, *_runs(design, design.round[:left], "last", every=True)]
+    return [*rounds, *_runs(layer_of, round[:left], "last", every=True)]
 
 
 def _runs(
-    design: DecoderDesign, layers: tuple[DecoderLayer, ...], name: str, every: bool = False
+    layer_of: LayerOf, layers: tuple[DecoderLayer, ...], name: str, every: bool = False
 ) -> list[Term]:
     """Returns layers with equal neighbours as one repetition; the last alone stands by itself."""
     runs = [(kind, len([*same])) for kind, same in groupby(layers)]
     made: list[Term] = []
     for i, (kind, count) in enumerate(runs):
-        layer = _layer(design, kind)
+        layer = layer_of(kind)
         alone = count == 1 and i == len(runs) - 1 and i > 0 and not every
         made.append(layer if alone else Repeat((layer,) * count, f"{name}{i or ''}"))
     return made
 
 
-def _layer(design: DecoderDesign, kind: DecoderLayer) -> Term:
-    """Returns attention and feed-forward, one behind the other or side by side."""
-    attention = design.mixer if kind.state else None
+def _layer(design: DecoderDesign, mixer: Term | None, kind: DecoderLayer) -> Term:
+    """Returns attention and feed-forward, one behind the other or side by side; or one alone."""
+    attention = mixer if kind.state else None
     attention = attention or grouped_attention(
         design.heads, design.norm, kind.has_window, kind.uses_rotary
     )
+    if not (kind.mixes and kind.forward):
+        part = attention if kind.mixes else _forward(design, kind)
+        return _residual(design, part, *(NORMS[0],) * 2)
     forward = _forward(design, kind)
     if design.parallel:
         return _side_by_side(design, attention, forward)

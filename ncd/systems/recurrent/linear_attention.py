@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 
 from ncd.circuit.elaborate import Axes
@@ -78,22 +79,20 @@ def delta_rule(
 
 @lru_cache
 def _delta(gate: int, watched: bool) -> Term:
-    unit = Block(
-        Wire("t h k -> t h k, t h k, t h k")
-        >> Einsum("t h k, t h k -> t h") @ Id("t h k")
-        >> Map("t h, t h k -> t h k", "$2 / sqrt($1 + 1e-6)", "unit"),
-        "Unit Length",
-        "folded",
-    )
+    unit = unit_length("h", "k")
     maps = (
         (Linear("m -> h k", "K") >> unit)
         @ Linear("m -> h v", "V")
         @ (Linear("m -> h k", "Q") >> unit)
         @ (Linear("m -> h", "beta") >> Elementwise("sigmoid"))
     )
-    start, given, step = Map(f"-> {STATE}", "0", "0"), "t h k, t h v, t h k, t h", _correct()
+    start, given, step = Map(f"-> {STATE}", "0", "0"), "t h k, t h v, t h k, t h", HEADS.correct()
     if gate:
-        maps, given, step = maps @ _factor(), f"{given}, t h", _forget(step)
+        maps, given, step = (
+            maps @ _factor(),
+            f"{given}, t h",
+            HEADS.forget(step, "h k, h v, h k, h"),
+        )
     return _recurrence(maps, given, start, STATE, step, watched, "Delta Rule")
 
 
@@ -103,29 +102,94 @@ def _factor() -> Term:
     return Linear("m -> h", "alpha", True) @ Param("h", "A", "-2") >> fade
 
 
-def _forget(step: Term) -> Term:
-    """Returns a step whose state first decays, by the factor in its last input."""
-    rest = "h k, h v, h k, h"
-    return (
-        Wire(f"{STATE}, {rest}, h -> {STATE}, h, {rest}", "1 6 2 3 4 5")
-        >> Map(f"{STATE}, h -> {STATE}", "$1 * $2", "forget") @ Id(rest)
-        >> step
+def unit_length(heads: str, k: str) -> Term:
+    """Returns vectors scaled to length 1, ``t {heads} {k} -> t {heads} {k}``."""
+    vectors = f"t {heads} {k}"
+    return Block(
+        Wire(f"{vectors} -> {vectors}, {vectors}, {vectors}")
+        >> Einsum(f"{vectors}, {vectors} -> t {heads}") @ Id(vectors)
+        >> Map(f"t {heads}, {vectors} -> {vectors}", "$2 / sqrt($1 + 1e-6)", "unit"),
+        "Unit Length",
+        "folded",
     )
 
 
-def _correct() -> Term:
-    """Returns a step that writes the difference to the old value, and reads at a query."""
-    return (
-        Wire(
-            f"{STATE}, h k, h v, h k, h -> {STATE}, h k, {STATE}, h k, h v, h, h k",
-            "1 2 1 2 3 5 4",
+@dataclass(frozen=True)
+class MatrixState:
+    """The axes of a state that is a matrix of keys and values for each head, and its steps.
+
+    Args:
+        heads: The axes of heads.
+        key_heads: Those that keys and queries have: all, or fewer.
+        k: The axis of features of a key.
+        v: The axis of features of a value.
+
+    >>> MatrixState("w h", "w", "s", "o").state
+    'w h s o'
+    """
+
+    heads: str = "h"
+    key_heads: str = "h"
+    k: str = "k"
+    v: str = "v"
+
+    @property
+    def state(self) -> str:
+        """The axes of the state."""
+        return f"{self.heads} {self.k} {self.v}"
+
+    @property
+    def key(self) -> str:
+        """The axes of a key, or of a query."""
+        return f"{self.key_heads} {self.k}"
+
+    @property
+    def value(self) -> str:
+        """The axes of a value, or of what is read."""
+        return f"{self.heads} {self.v}"
+
+    def forget(self, step: Term, rest: str) -> Term:
+        """Returns a step whose state first decays, by the factor in its last input."""
+        count = rest.count(",") + 2
+        order = f"1 {count + 1} {' '.join(str(i) for i in range(2, count + 1))}"
+        return (
+            Wire(f"{self.state}, {rest}, {self.heads} -> {self.state}, {self.heads}, {rest}", order)
+            >> Map(f"{self.state}, {self.heads} -> {self.state}", "$1 * $2", "forget") @ Id(rest)
+            >> step
         )
-        >> Id(f"{STATE}, h k") @ Einsum(f"{STATE}, h k -> h v", "answer") @ Id("h v, h, h k")
-        >> Id(f"{STATE}, h k") @ Map("h v, h v, h -> h v", "$3 * ($2 - $1)", "error") @ Id("h k")
-        >> Map(f"{STATE}, h k, h v -> {STATE}", "$1 + $2 * $3", "write") @ Id("h k")
-        >> Wire(f"{STATE}, h k -> {STATE}, {STATE}, h k")
-        >> Id(STATE) @ Einsum(f"{STATE}, h k -> h v", "read")
-    )
+
+    def write(self) -> Term:
+        """Returns a step that adds a key times its value, and reads at a query."""
+        add = f"{self.state}, {self.key}, {self.value} -> {self.state}"
+        return Map(add, "$1 + $2 * $3", "write") @ Id(self.key) >> self._read()
+
+    def correct(self) -> Term:
+        """Returns a step that writes the difference to the old value, and reads at a query."""
+        state, key, value, heads = self.state, self.key, self.value, self.heads
+        return (
+            Wire(
+                f"{state}, {key}, {value}, {key}, {heads} -> "
+                f"{state}, {key}, {state}, {key}, {value}, {heads}, {key}",
+                "1 2 1 2 3 5 4",
+            )
+            >> Id(f"{state}, {key}")
+            @ Einsum(f"{state}, {key} -> {value}", "answer")
+            @ Id(f"{value}, {heads}, {key}")
+            >> Id(f"{state}, {key}")
+            @ Map(f"{value}, {value}, {heads} -> {value}", "$3 * ($2 - $1)", "error")
+            @ Id(key)
+            >> self.write()
+        )
+
+    def _read(self) -> Term:
+        read = Einsum(f"{self.state}, {self.key} -> {self.value}", "read")
+        return (
+            Wire(f"{self.state}, {self.key} -> {self.state}, {self.state}, {self.key}")
+            >> Id(self.state) @ read
+        )
+
+
+HEADS = MatrixState()
 
 
 def _recurrence(

@@ -82,7 +82,7 @@ def mamba_block(size: int, w: int, bias: bool, d: str = "d", eps: float = 0) -> 
     body = Then(
         Id("t m, t m"),
         Linear(f"m -> {d}", "in_x", bias) @ Linear(f"m -> {d}", "in_z", bias),
-        _convolution(size, w, d) @ Id(f"t {d}"),
+        short_convolution(size, w, d) @ Id(f"t {d}"),
         _selective_state(d, eps) @ Id(f"t {d}"),
         Map(f"t {d}, t {d} -> t {d}", "$1 * silu($2)", "gate"),
         Linear(f"{d} -> m", "out_proj", bias),
@@ -90,12 +90,12 @@ def mamba_block(size: int, w: int, bias: bool, d: str = "d", eps: float = 0) -> 
     return Wire("t m -> t m, t m") >> Block(body, "Mamba Block", "module", "mixer")
 
 
-def _convolution(size: int, w: int, d: str) -> Term:
-    """Returns a map of each feature's last w positions."""
+def short_convolution(size: int, w: int, d: str, name: str = INPUTS, bias: bool = True) -> Term:
+    """Returns a map of each feature's last w positions, for features ``d`` of that size."""
     steps = (
         Einsum(f"t {d} -> {d} t"),
         *((Pad("t -> u", w - 1, 0),) if w > 1 else ()),
-        Conv(f"{d} {'u' if w > 1 else 't'} -> {d} t", INPUTS, w, padding=0, groups=size),
+        Conv(f"{d} {'u' if w > 1 else 't'} -> {d} t", name, w, 1, 0, bias, groups=size),
         Einsum(f"{d} t -> t {d}"),
         Elementwise("silu"),
     )

@@ -142,7 +142,7 @@ def test_an_error_is_shown_with_its_place_and_the_last_diagram_stays() -> None:
         ),
         (
             '{"model_type": "kin"}',
-            "config.json: model_type 'kin' is not read here. Try one of llama, ",
+            "config.json: model_type 'kin' is not read here, and the configuration has no hidden",
         ),
         ('Linear("m:4 -> seed:3", "Q")', "axis seed has the name of a setting. Try another name."),
     ],

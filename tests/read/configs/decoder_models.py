@@ -23,9 +23,15 @@ WINDOW = {"sliding_window": 4}
 TURN = {"rope_type": "default", "rope_theta": 1e4, "partial_rotary_factor": 0.5}
 NEOX = {**OLD, "hidden_size": 64, "intermediate_size": 48}
 EXPERTS = {"num_experts_per_tok": 2, "moe_intermediate_size": 24}
+DELTA = {
+    **{**TINY, "head_dim": 8, "linear_num_key_heads": 2, "linear_num_value_heads": 4},
+    **{"linear_key_head_dim": 6, "linear_value_head_dim": 5, "linear_conv_kernel_dim": 3},
+}
+STATES = {"mamba_n_heads": 8, "mamba_n_groups": 2, "mamba_d_state": 6, "mamba_d_conv": 3}
 # Settings by the type of the configuration, the first word of the name.
 DECODERS: Mapping[str, Mapping[str, Any]] = {
     "arcee": TINY,
+    "bamba": {**TINY, **STATES, "attn_layer_indices": [1], "mamba_n_groups": 1},
     "bloom": {**OLD, "n_head": 4, "n_layer": 3},
     "bloom, six heads": {**OLD, "hidden_size": 48, "n_head": 6, "n_layer": 2},
     "codegen": {**OLD, "rotary_dim": 4, "n_inner": 48},
@@ -79,9 +85,30 @@ DECODERS: Mapping[str, Mapping[str, Any]] = {
     },
     "granitemoe": {**TINY, "num_local_experts": 4, "residual_multiplier": 0.5},
     "granitemoeshared": {**TINY, "num_local_experts": 4, "shared_intermediate_size": 20},
+    "granitemoehybrid": {
+        **{**TINY, **STATES, "num_local_experts": 4, "shared_intermediate_size": 20},
+        **{"layer_types": ["linear_attention", "full_attention"] * 2, "residual_multiplier": 0.5},
+    },
+    "granitemoehybrid, dense, turned": {
+        **{**TINY, **STATES, "num_local_experts": 0, "shared_intermediate_size": 20},
+        **{"position_embedding_type": "rope", "mamba_proj_bias": True},
+        "layer_types": ["linear_attention", "linear_attention", "full_attention", "full_attention"],
+    },
     "helium": {**TINY, "head_dim": 8},
+    "mamba2": {
+        **{"vocab_size": 99, "hidden_size": 32, "num_hidden_layers": 3, "num_heads": 8},
+        **{"head_dim": 8, "n_groups": 2, "state_size": 6, "conv_kernel": 3, "use_conv_bias": False},
+    },
+    "mamba2, one group": {
+        **{"vocab_size": 99, "hidden_size": 32, "num_hidden_layers": 2, "num_heads": 8},
+        **{"head_dim": 8, "n_groups": 1, "use_bias": True, "tie_word_embeddings": True},
+    },
     "mpt": {**OLD, "expansion_ratio": 2},
     "nemotron": TINY,
+    "nemotron_h": {
+        **{**TINY, "head_dim": 8, "hybrid_override_pattern": "M-*M-", "mamba_num_heads": 8},
+        **{"mamba_head_dim": 8, "n_groups": 2, "ssm_state_size": 6},
+    },
     "olmo": {**TINY, "clip_qkv": 0.5},
     "olmo2": TINY,
     "olmo3": {**TINY, **WINDOW},
@@ -92,6 +119,14 @@ DECODERS: Mapping[str, Mapping[str, Any]] = {
     "phi3, half turned": {**TINY, "rope_parameters": TURN, "sliding_window": None},
     "qwen2_moe": {
         **{**TINY, **EXPERTS, "num_experts": 4, "shared_expert_intermediate_size": 20},
+        "mlp_only_layers": [0],
+    },
+    "qwen3_5_text": DELTA,
+    "qwen3_5_moe_text": {
+        **{**DELTA, **EXPERTS, "num_experts": 4, "shared_expert_intermediate_size": 20},
+    },
+    "qwen3_next": {
+        **{**DELTA, **EXPERTS, "num_experts": 4, "shared_expert_intermediate_size": 20},
         "mlp_only_layers": [0],
     },
     "qwen3_moe": {**TINY, **EXPERTS, "num_experts": 4, "decoder_sparse_step": 2, "head_dim": 8},
@@ -107,7 +142,9 @@ DECODERS: Mapping[str, Mapping[str, Any]] = {
 }
 # Parts of their names in the library, and here.
 NAMES = (
-    (r"^(model\.decoder|transformer|gpt_neox|model)\.", ""),
+    (r"^(model\.decoder|transformer|gpt_neox|backbone|model)\.", ""),
+    (r"\b(linear_attn|mamba)\.", "mixer."),
+    (r"^embeddings\.weight", "embed_tokens"),
     (r"^(wte|word_embeddings|embed_in|embed_tokens)\.weight", "embed_tokens"),
     (r"^(wpe|embed_positions)\.weight", "embed_positions"),
     (r"^word_embeddings_layernorm", "embed_norm"),
@@ -118,7 +155,7 @@ NAMES = (
     (r"\b(attn\.attention|attn|attention|self_attention|self_attn)\.(?!.*layernorm)", "self_attn."),
     (r"\b(ln_1|norm_1|ln_attn|self_attn_layer_norm)\b", "input_layernorm"),
     (r"\b(ln_2|norm_2|ln_mlp|final_layer_norm)\b", "post_attention_layernorm"),
-    (r"\b(dense|out_proj)\b", "o_proj"),
+    (r"\b(dense|(?<!mixer\.)out_proj)\b", "o_proj"),
     (r"self_attn\.c_proj", "self_attn.o_proj"),
     (r"\b(mlp|ffn)\.(fc_in|c_fc|dense_h_to_4h)\b", "mlp.fc1"),
     (r"\b(mlp|ffn)\.(fc_out|c_proj|dense_4h_to_h)\b", "mlp.fc2"),
@@ -130,13 +167,25 @@ NAMES = (
     (r"\b(mlp|ffn|block_sparse_moe)\.experts\.(mlp\.)?", "block_sparse_moe."),
     (r"\b([qk])_layernorm\.norms\.(\d+)\.weight", r"\1_norm.\2"),
 )
+BAMBA = ((r"feed_forward", "mlp"), (r"pre_ff_layernorm", "post_attention_layernorm"))
 VAULT = (("pre_feedforward_layernorm", "post_attention_layernorm"),)
+NEMOTRON_H = (
+    (r"mixer\.([qkvo]_proj)", r"self_attn.\1"),
+    (r"mixer\.(up|down)_proj", r"mlp.\1_proj"),
+    (r"(\d)\.norm\.", r"\1.input_layernorm."),
+)
 GLM4 = (  # which norms before and after each part
     ("post_attention_layernorm", "pre_feedforward_layernorm"),
     ("post_self_attn_layernorm", "post_attention_layernorm"),
     ("post_mlp_layernorm", "post_feedforward_layernorm"),
 )
-OTHERS = {"glm4": GLM4, "vaultgemma": VAULT}
+OTHERS = {
+    "bamba": BAMBA,
+    "glm4": GLM4,
+    "vaultgemma": VAULT,
+    "mamba2": NEMOTRON_H,
+    "nemotron_h": NEMOTRON_H,
+}
 
 
 def decoder(name: str) -> tuple[Any, nn.Module]:
@@ -162,6 +211,8 @@ def decoder_weights(name: str, model: nn.Module, ours: Weights) -> Weights:
     for key, value in weights_of(model).items():
         for old, new in (*NAMES, *OTHERS.get(kind, ())):
             key = re.sub(old, new, key)
+        if name.endswith("dense, turned"):  # whose shared expert is the feed-forward
+            key = key.replace("block_sparse_moe.shared_expert", "mlp")
         made |= _parts(kind, model.config, key, value.detach())
     split = [key.rpartition(".")[0] for key in made if re.search(r"_norm\.\d+$", key)]
     for place in dict.fromkeys(split):
@@ -169,6 +220,8 @@ def decoder_weights(name: str, model: nn.Module, ours: Weights) -> Weights:
     queues: dict[str, list[Tensor]] = {}
     for key, value in made.items():
         queues.setdefault(_inside(key), []).append(value)
+    if "mixer.norm" in {_inside(key) for key in ours}:  # of groups
+        queues["mixer.norm"] = queues.pop("mixer.norm.weight")
     taken = {key: queues[_inside(key)].pop(0).reshape(was.shape) for key, was in ours.items()}
     assert not any(queues.values()), f"left over: {[key for key, left in queues.items() if left]}"
     return taken
@@ -186,6 +239,16 @@ def _parts(kind: str, config: Any, key: str, value: Tensor) -> Weights:
     place, _, last = key.rpartition(".")
     name = place.rpartition(".")[2]
     base = place.rpartition(".")[0]
+    if name in ("in_proj", "conv1d", "in_proj_qkvz", "in_proj_ba", "in_proj_qkv"):
+        parts = _states(config, name, value)
+        return {f"{base}.{one}.{last}": part for one, part in parts.items()}
+    if name in ("in_proj_z", "in_proj_b", "in_proj_a"):
+        return {f"{base}.in_{'dt' if name[-1] == 'a' else name[-1]}.{last}": value}
+    if kind in GATED and name == "q_proj":
+        queries, gates = value.unflatten(0, (config.num_attention_heads, 2, -1)).unbind(1)
+        return {f"{base}.q_proj.{last}": queries, f"{base}.gate_proj.{last}": gates}
+    if kind in GATED and last == "weight" and "norm" in name and "mixer" not in key:
+        return {key: value + 1}
     if name in ("query_key_value", "qkv_proj", "Wqkv", "c_attn"):
         parts = _heads(kind, config, value)
         return {f"{base}.{one}_proj.{last}": part for one, part in zip("qkv", parts, strict=True)}
@@ -202,7 +265,7 @@ def _parts(kind: str, config: Any, key: str, value: Tensor) -> Weights:
         return {f"{base}.gate_proj.{last}": gate, f"{base}.up_proj.{last}": up}
     if name == "output_linear":
         return {f"{base}.down_proj.{last}": value}
-    if kind in ("arcee", "mpt", "nemotron") and name in ("up_proj", "down_proj"):
+    if kind in ("arcee", "mpt", "nemotron", "nemotron_h") and name in ("up_proj", "down_proj"):
         return {
             f"{base.replace('ffn', 'mlp')}.{'fc1' if name == 'up_proj' else 'fc2'}.{last}": value
         }
@@ -211,6 +274,45 @@ def _parts(kind: str, config: Any, key: str, value: Tensor) -> Weights:
     if name in ("q_norm", "k_norm") and value.ndim == 2:
         return {place: value}
     return {key: value}
+
+
+GATED = ("qwen3_5_text", "qwen3_5_moe_text", "qwen3_next")
+
+
+def _states(config: Any, name: str, value: Tensor) -> Weights:
+    """Returns the maps and the convolutions of a layer with a state, which are stored together."""
+    if hasattr(config, "linear_num_key_heads"):
+        w, s = config.linear_num_key_heads, config.linear_key_head_dim
+        h, o = config.linear_num_value_heads // w, config.linear_value_head_dim
+        if name == "in_proj_qkvz":  # for each group all of them
+            named = zip(
+                ("in_q", "in_k", "in_x", "in_z"),
+                value.unflatten(0, (w, -1)).split((s, s, h * o, h * o), 1),
+                strict=True,
+            )
+            return {key: part.flatten(0, 1) for key, part in named}
+        if name == "in_proj_ba":
+            b, a = value.unflatten(0, (w, -1)).split((h, h), 1)
+            return {"in_b": b.flatten(0, 1), "in_dt": a.flatten(0, 1)}
+        names, sizes = "qkx", (w * s, w * s, w * h * o)
+    else:
+        fields = config.to_dict()
+        w, s = (
+            next(fields[key] for key in keys if key in fields)
+            for keys in (
+                ("mamba_n_groups", "n_groups"),
+                ("mamba_d_state", "ssm_state_size", "state_size"),
+            )
+        )
+        inner = 64
+        names, sizes = "xBC", (inner, w * s, w * s)
+        if name == "in_proj":
+            rest = value.shape[0] - 2 * inner - 2 * w * s
+            z, x, writes, reads, dt = value.split((inner, *sizes, rest))
+            return {"in_z": z, "in_x": x, "in_B": writes, "in_C": reads, "in_dt": dt}
+    head = "conv" if name == "conv1d" else "in"
+    parts = value.split(sizes)
+    return {f"{head}_{one}": part for one, part in zip(names, parts, strict=True)}
 
 
 def _heads(kind: str, config: Any, value: Tensor) -> tuple[Tensor, ...]:

@@ -160,6 +160,13 @@ COUNTS: Mapping[str, tuple[Mapping[str, Any], int]] = {
         | _experts(16, 2, attn_layer_period=8, attn_layer_offset=4, mamba_dt_rank=256),
         51_570_323_328,
     ),
+    "Qwen 3 Next 80B-A3B": (
+        _llama("qwen3_next", 2048, 5120, 48, 16, 151936, num_key_value_heads=2, head_dim=256)
+        | _experts(512, 10, 512, shared_expert_intermediate_size=512)
+        | {"linear_num_key_heads": 16, "linear_num_value_heads": 32, "full_attention_interval": 4},
+        79_674_391_296,
+    ),
+    "Codestral Mamba 7B": ({"model_type": "mamba2", "n_groups": 8}, 7_285_403_648),
     "BART base": (_two_texts("bart", 768, 3072, (6, 6), 12, 50265), 139_420_416),
     "mBART large": (_two_texts("mbart", 1024, 4096, (12, 12), 16, 250027), 610_851_840),
     # Sines are not learned: the library counts their tables, 2 x 1,048,576 and 2 x 262,144 more.

@@ -51,7 +51,14 @@ for _deep in ("deepseek_v2", "deepseek_v3"):
                 "model_type": "kin",
                 **dict.fromkeys(("hidden_size", "num_hidden_layers", "num_attention_heads")),
             },
-            f"config.json: model_type 'kin' is not read here. Try one of {', '.join(READERS)}.",
+            "config.json: model_type 'kin' is not read here, and the configuration has no "
+            f"hidden_size. Try one of the {len(READERS)} types that are, such as swin, marian, "
+            "dinov2, yi, internlm.",
+        ),
+        (
+            {"model_type": "lama", "hidden_size": 64, "num_attention_heads": None, "odd": 3},
+            f"config.json: model_type 'lama' is not read here. Try one of the {len(READERS)} types "
+            "that are, such as llama, bamba, jamba, glm, olmo.",
         ),
         (
             {"num_attention_heads": 5},
