@@ -191,11 +191,7 @@ def _rotary_feature_count(fields: Fields, choices: Mapping[str, Any], k: int) ->
 
 def _design(fields: Fields, choices: Mapping[str, Any], sizes: Mapping[str, int]) -> DecoderDesign:
     """Returns the choices of a model."""
-    flat = {
-        **choices,
-        "norm": choices.get("qk_norm", ""),
-        "gated": choices.get("gated_heads", False),
-    }
+    flat = {**choices, "norm": choices.get("qk_norm", "")}
     own = {each.name: flat[each.name] for each in names_of(Heads) if each.name in flat}
     first, round, window = layers(fields, choices, sizes["n"])
     usual = "gelu_pytorch_tanh" if choices.get("growth_factor") == 0 else "silu"

@@ -279,7 +279,7 @@ GLM: Values = {
     "eps": 1.5625e-7,
 }
 QWEN_HYBRID: Values = {
-    **{**BY_FIELD, "qk_norm": "head", "gated_heads": True, "turn": 0.25},
+    **{**BY_FIELD, "qk_norm": "head", "output_gate": True, "turn": 0.25},
     **{"mixer": "delta", "eps": 1e-6},
 }
 QWEN_2, QWEN_3 = "Yang et al. 2024, Qwen2", "Yang et al. 2025, Qwen3"

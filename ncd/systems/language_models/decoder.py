@@ -97,7 +97,7 @@ class Heads:
         cap: The number at which scores are capped; 0 for none.
         sinks: Whether each head has a learned score of a place that is no position.
         causal: Whether no position sees later ones.
-        gated: Whether what a head gives is multiplied by a sigmoid of the position.
+        output_gate: Whether what a head gives is multiplied by a sigmoid of the position.
 
     Source: Ainslie et al. 2023, "GQA", section 2.2; Press et al. 2022, "Train Short, Test Long",
     section 3, for scores that fall with the distance; OpenAI 2025, "gpt-oss", section 2.2, for
@@ -118,7 +118,7 @@ class Heads:
     cap: float = 0
     sinks: bool = False
     causal: bool = True
-    gated: bool = False
+    output_gate: bool = False
 
 
 USUAL_HEADS = Heads()
@@ -140,13 +140,13 @@ def grouped_attention(heads: Heads, norm: Norm, near: bool, turned: bool) -> Ter
         @ _chain_steps(Linear("m -> g k", "v_proj", heads.bias), *_cut_off(heads))
     )
     steps = [_scores(heads, near)]
-    if heads.gated:
+    if heads.output_gate:
         read = read @ Linear("m -> g q k", "gate_proj", heads.bias)
         steps = [
             steps[0] @ Id("t g q k"),
             Map("t g q k, t g q k -> t g q k", "$1 * sigmoid($2)", "gate"),
         ]
-    given = ", ".join(["t m"] * (4 if heads.gated else 3))
+    given = ", ".join(["t m"] * (4 if heads.output_gate else 3))
     body = Then(Id(given), read, *steps, Linear("g q k -> m", "o_proj", heads.out_bias))
     return Wire(f"t m -> {given}") >> Block(body, "Grouped-Query Attention", "folded", "self_attn")
 

@@ -8,7 +8,7 @@ from functools import partial
 
 from ncd.language.blocks import Block
 from ncd.language.loops import Scan
-from ncd.language.terms import Id, Term, Then
+from ncd.language.terms import Beside, Id, Term, Then
 from ncd.language.wire import Wire
 from ncd.ops import Elementwise, Linear, Map, Param, Reduce, RMSNorm, Scale, Split
 from ncd.systems.recurrent.linear_attention import MatrixState, unit_length
@@ -46,15 +46,15 @@ class StateMixer:
 
     def term(self, w: int, h: int, o: int, s: int, **others: int) -> Term:
         """Returns the block for sizes, of which convolutions need those of l and a."""
-        convolved = partial(self._convolved, {"l": w * h * o, "a": w * s})
+        convolved = partial(self._convolution, {"l": w * h * o, "a": w * s})
         parts = [convolved("l", "x", HEADS.value), *self._keys_and_queries(convolved)]
         parts.append(Linear("m -> w h", "in_dt", self.bias) >> _step_size())
         parts += [Linear("m -> w h", "in_b") >> Elementwise("sigmoid")] if self.corrects else []
         parts.append(Linear("m -> w h o", "in_z", self.bias))
         body = Then(
             Id(", ".join(["t m"] * len(parts))),
-            _beside(parts),
-            (self._corrected() if self.corrects else _added()) @ Id(VALUES),
+            Beside(*parts),
+            (self._delta_scan() if self.corrects else _mamba_scan()) @ Id(VALUES),
             self._gated_norm(w),
             Linear("w h o -> m", "out_proj", self.bias),
         )
@@ -63,7 +63,7 @@ class StateMixer:
             body, title, "module", "mixer"
         )
 
-    def _convolved(self, sizes: Mapping[str, int], axis: str, name: str, heads: str) -> Term:
+    def _convolution(self, sizes: Mapping[str, int], axis: str, name: str, heads: str) -> Term:
         """Returns a map to the features of heads, and their short convolution."""
         biased = self.convolution_bias
         convolution = short_convolution(sizes[axis], self.kernel, axis, f"conv_{name}", biased)
@@ -76,7 +76,7 @@ class StateMixer:
         keys, queries = (convolved("a", name, HEADS.key) >> unit_length("w", "s") for name in "kq")
         return [keys, queries >> Scale("s")]
 
-    def _corrected(self) -> Term:
+    def _delta_scan(self) -> Term:
         """Returns the scan of the delta rule: from values, keys, queries, steps and shares."""
         rest = f"{HEADS.key}, {HEADS.value}, {HEADS.key}, {HEADS.heads}"
         order = Wire(
@@ -96,13 +96,6 @@ class StateMixer:
         return gate >> Block(_norm_of_groups(self.eps), "RMS Norm of Groups", "folded")
 
 
-def _beside(parts: list[Term]) -> Term:
-    made = parts[0]
-    for part in parts[1:]:
-        made = made @ part
-    return made
-
-
 def _step_size() -> Term:
     """Returns the step of each head, ``t w h -> t w h``, which is above 0."""
     bias = Param("w h", "dt_bias", STEP_SIZES)
@@ -115,7 +108,7 @@ def _decay() -> Term:
     return Id("t w h") @ rates >> Map("t w h, w h -> t w h", "exp(-exp($2) * $1)", "decay")
 
 
-def _added() -> Term:
+def _mamba_scan() -> Term:
     """Returns the scan of Mamba-2 and its skip: from values, writes, reads and steps."""
     rest = f"{HEADS.key}, {HEADS.value}, {HEADS.key}"
     order = Wire(
