@@ -78,6 +78,7 @@ from ncd.systems.tensors.graphical_algebra import EINSUM_ATTENTION as EINSUM_ATT
 from ncd.systems.tensors.graphical_algebra import LINEAR_ALGEBRA as LINEAR_ALGEBRA
 from ncd.systems.networks.cross_entropy_loss import CROSS_ENTROPY as CROSS_ENTROPY
 from ncd.systems.networks.optimiser_steps import OPTIMISERS as OPTIMISERS
+from ncd.systems.networks.weight_initialisation import INITIALISATION as INITIALISATION
 from ncd.systems.networks.perceptrons import AUTOGRAD as AUTOGRAD
 from ncd.systems.networks.perceptrons import MODULE_OR_FUNCTION as MODULE_OR_FUNCTION
 from ncd.systems.networks.perceptrons import MLP_GEOMETRY as MLP_GEOMETRY

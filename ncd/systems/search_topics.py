@@ -68,6 +68,9 @@ cross entropy, loss, loss function, log loss, nll, negative log likelihood, logi
     cross-entropy autograd
 label smoothing, temperature, distillation: cross-entropy
 optimiser, optimizer, sgd, adam, adamw, momentum, muon, learning rate, gradient descent: optimisers
+initialization, weight initialization, xavier, glorot, kaiming, he initialization: initialisation
+vanishing gradient, exploding gradient, vanishing gradients, exploding gradients:
+    initialisation residual-block
 resnet, residual network: identity-resnet residual-block
 residual, residual connection, skip connection, shortcut: residual-block identity-resnet unet
 skip: unet residual-block

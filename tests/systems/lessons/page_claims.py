@@ -18,6 +18,7 @@ from ncd.systems.training.trained_weights import read_note, read_weights, shippe
 from ncd.systems.training.training_loop import answer_unseen
 from ncd.systems.transformers.position_encoding import BASE
 from tests.systems.lessons.facts import Claim, Facts
+from tests.systems.lessons.training_lesson_claims import signal
 
 # A text beside a piece of a sentence is the source of what cannot be computed here.
 Said = Claim | str
@@ -140,6 +141,29 @@ PAGES: Mapping[str, Mapping[str, Said]] = {
     "lenet": {
         "A window of 5 × 5 pixels": lambda f: f.count("parameters", "conv1") == 6 * (3 * 5 * 5 + 1),
         "the largest of each 2 × 2": lambda f: f.size("u") == 4 * f.size("u/2"),
+    },
+    "initialisation": {
+        "√m σ times as large as what went in; and if that is half, twenty layers leave a "
+        "millionth": lambda f: (
+            abs(signal(f.at(g=0)).growth / signal(f).weight / f.size("m") ** 0.5 - 1) < 0.05
+            and abs(1e6 / 2**20 - 1) < 0.05
+        ),
+        "half of the numbers zero, so that half of the mean square": lambda f: (
+            abs(float((f.value("relu") == 0).float().mean()) - 0.5) < 0.05
+        ),
+        "asks for √(2 / m)": lambda f: (
+            abs(signal(f.at(init=3)).weight - (2 / f.size("m")) ** 0.5) < 2e-3
+        ),
+        "a factor of 1.4 only, and after twenty layers by a thousand": lambda f: (
+            abs(signal(f.at(init=3)).weight / signal(f.at(init=2)).weight - 1.4) < 0.05
+            and 2**10 / 2
+            < signal(f.at(init=3)).squares[1] ** 0.5 / signal(f.at(init=2)).squares[1] ** 0.5
+            < 2**10 * 2
+        ),
+        "a deviation of 1 / √(3 m)": lambda f: (
+            abs(signal(f).weight - (3 * f.size("m")) ** -0.5) < 1e-3
+        ),
+        "weights of deviation 0.02": "Radford et al. 2018, section 4.1",
     },
     "optimisers": {
         "Adam keeps twice its numbers": lambda f: (

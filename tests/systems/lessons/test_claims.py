@@ -15,6 +15,7 @@ from tests.systems.lessons import (
     first_lesson_claims,
     lesson_claims,
     picture_lesson_claims,
+    training_lesson_claims,
 )
 from tests.systems.lessons.facts import COMPARES, Facts, sentences
 from tests.systems.lessons.lead_claims import COUNT, LEADS
@@ -25,6 +26,7 @@ LESSONS = (
     | picture_lesson_claims.LESSONS
     | lesson_claims.LESSONS
     | attention_lesson_claims.LESSONS
+    | training_lesson_claims.LESSONS
 )
 SAID = [
     (name, view.query, sentence)

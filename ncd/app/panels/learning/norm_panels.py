@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from ncd.app.parts import map_component
+from ncd.app.parts.log_chart import one_below_another
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene, numbers_origin
 from ncd.app.state import selection
@@ -28,7 +29,7 @@ MOMENTUM = 0.1  # torch's default
 MAX_CHANNELS = 8  # the greatest number of channels that are shown
 LARGEST = (64, 32, 32, 32)  # images, channels, rows, columns: the ends of the sliders
 GAMMA, BETA = Range("gamma", range(31), 10), Range("beta", range(-20, 21), 0)  # in tenths
-WIDE, TALL, LINE = 360, 130, 13  # of the chart, and of a line of text
+WIDE, TALL = 360, 130  # of the chart
 COLOURS = ("#4a7ba7", "#a8597b", "#6f8f3a", "#b0762c")
 AVERAGED_AXES = {"batch norm": "b,x", "layer norm": "c"}
 
@@ -197,7 +198,7 @@ def chart(found: NormStatistics) -> str:
     def place(value: float) -> float:
         return 8 + (TALL - 16) * (high - value) / ((high - low) or 1)
 
-    labels = one_below_another([place(mean) for mean in found.means[:count]])
+    labels = one_below_another([place(mean) for mean in found.means[:count]], TALL - 4)
     lines = "".join(_line(found, c, place, labels[c]) for c in range(count))
     zero = f'<path d="M0 {place(0):.1f}H{WIDE}" stroke="currentColor" opacity="0.3"/>'
     return (
@@ -205,24 +206,6 @@ def chart(found: NormStatistics) -> str:
         f'style="max-width:100%" aria-label="Running means over {STEPS} batches">'
         f"{zero}{lines}</svg>"
     )
-
-
-def one_below_another(places: list[float]) -> list[float]:
-    """Returns heights of labels near the given ones, none less than a line from the next.
-
-    >>> one_below_another([50.0, 48.0, 9.0])
-    [61.0, 48.0, 9.0]
-    """
-    order = sorted(range(len(places)), key=places.__getitem__)
-    found, least = list(places), 0.0
-    for i in order:
-        found[i] = max(places[i], least)
-        least = found[i] + LINE
-    most = TALL - 4.0
-    for i in reversed(order):
-        found[i] = min(found[i], most)
-        most = found[i] - LINE
-    return found
 
 
 def _line(found: NormStatistics, c: int, place: Callable[[float], float], label: float) -> str:
