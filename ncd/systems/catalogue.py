@@ -47,6 +47,7 @@ from ncd.systems.images.small_recognisers import IMAGE_RECOGNISER as IMAGE_RECOG
 from ncd.systems.images.small_recognisers import LENET as LENET
 from ncd.systems.images.resnet import RESIDUAL_BLOCK as RESIDUAL_BLOCK
 from ncd.systems.images.resnet import IDENTITY_RESNET as IDENTITY_RESNET
+from ncd.systems.images.published_resnet import RESNET as RESNET
 from ncd.systems.images.unet import UNET as UNET
 from ncd.systems.transformers.multi_head import VISUAL_ATTENTION as VISUAL_ATTENTION
 from ncd.systems.images.vision_transformer import VIT as VIT
@@ -79,6 +80,7 @@ from ncd.systems.tensors.graphical_algebra import LINEAR_ALGEBRA as LINEAR_ALGEB
 from ncd.systems.networks.cross_entropy_loss import CROSS_ENTROPY as CROSS_ENTROPY
 from ncd.systems.networks.optimiser_steps import OPTIMISERS as OPTIMISERS
 from ncd.systems.networks.weight_initialisation import INITIALISATION as INITIALISATION
+from ncd.systems.networks.dropout_layer import DROPOUT as DROPOUT
 from ncd.systems.networks.perceptrons import AUTOGRAD as AUTOGRAD
 from ncd.systems.networks.perceptrons import MODULE_OR_FUNCTION as MODULE_OR_FUNCTION
 from ncd.systems.networks.perceptrons import MLP_GEOMETRY as MLP_GEOMETRY

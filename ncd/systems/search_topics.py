@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 _GPT = "gpt-2 decoder-only-block llama gemma mixtral deepseek"
-_CNN = "lenet residual-block identity-resnet convnext unet"
+_CNN = "lenet resnet residual-block convnext unet"
 _LANGUAGE_MODELS = f"{_GPT} bert t5"
 
 # Words that ask for the same: the names of systems.
@@ -70,17 +70,18 @@ label smoothing, temperature, distillation: cross-entropy
 optimiser, optimizer, sgd, adam, adamw, momentum, muon, learning rate, gradient descent: optimisers
 initialization, weight initialization, xavier, glorot, kaiming, he initialization: initialisation
 vanishing gradient, exploding gradient, vanishing gradients, exploding gradients:
-    initialisation residual-block
-resnet, residual network: identity-resnet residual-block
-residual, residual connection, skip connection, shortcut: residual-block identity-resnet unet
+    initialisation resnet residual-block
+resnet, residual network: resnet identity-resnet residual-block
+residual, residual connection, skip connection, shortcut: residual-block resnet unet
 skip: unet residual-block
-bottleneck: residual-block vae
+bottleneck: resnet residual-block vae
 batch norm, batchnorm, batch normalisation, batch normalization: batch-norm residual-block
 layer norm, layernorm, layer normalisation, layer normalization: layer-norm encoder-block
 rms norm, rmsnorm: streamed-norm llama
 group norm, groupnorm: diffusion-unet
 norm, normalisation, normalization: layer-norm batch-norm streamed-norm
-dropout, train mode, eval mode: module-or-function
+dropout, train mode, eval mode: dropout batch-norm
+regularisation, regularization, overfitting: dropout cross-entropy
 image classification, classifier, classification, mnist, digits:
     image-recogniser lenet identity-resnet vit convnext
 computer vision, vision: lenet identity-resnet vit convnext

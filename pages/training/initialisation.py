@@ -31,7 +31,7 @@ hardly matters.
 What goes wrong is not told by any error. A loss that stays where it is from the first step on may
 mean that the gradient has vanished, and one that is *nan* that something has exploded.
 
-Where it is used: [residual networks](identity-resnet) have both cures, and so has every
+Where it is used: [residual networks](resnet) have both cures, and so has every
 [transformer](decoder-only-block): GPT could begin with weights of deviation 0.02.
 
 Sources: PyTorch's documentation of *torch.nn.init*; Glorot and Bengio 2010, *Understanding the

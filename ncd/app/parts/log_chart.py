@@ -19,7 +19,7 @@ class ChartLine(NamedTuple):
 
     numbers: Sequence[float]
     colour: str
-    chosen: bool
+    is_chosen: bool
 
 
 def log_chart(
@@ -52,7 +52,7 @@ def log_chart(
     ends = one_below_another(
         [place(own[-1]) if own else place(0) for own in logs.values()], TALL - FOOT
     )
-    names = sorted(lines, key=lambda name: lines[name].chosen)  # the chosen one on top
+    names = sorted(lines, key=lambda name: lines[name].is_chosen)  # the chosen one on top
     rows = dict(zip(logs, ends, strict=True))
     paths = "".join(
         _line(name, lines[name], logs[name], along, place, rows[name]) for name in names
@@ -108,10 +108,10 @@ def _line(
 ) -> str:
     points = " ".join(f"{along(i):.1f},{place(number):.1f}" for i, number in enumerate(logs))
     ends = len(logs) < len(line.numbers)
-    weight = ' font-weight="bold"' if line.chosen else ""
+    weight = ' font-weight="bold"' if line.is_chosen else ""
     return (
         f'<polyline points="{points}" fill="none" stroke="{line.colour}" '
-        f'stroke-width="{3.2 if line.chosen else 1.6}" stroke-linejoin="round"/>'
+        f'stroke-width="{3.2 if line.is_chosen else 1.6}" stroke-linejoin="round"/>'
         f'<text x="{WIDE - RIGHT + 4}" y="{label + 4:.1f}" font-size="12"{weight} '
         f'fill="currentColor"><tspan fill="{line.colour}">{"✗" if ends else "●"}</tspan> '
         f"{markup.text(name)}</text>"

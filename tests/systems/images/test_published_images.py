@@ -12,10 +12,18 @@ from torch import Tensor, nn
 
 import ncd
 from ncd.systems.catalogue_entry import Entry
+from ncd.systems.images.published_resnet import SIZES
 
-# What the published weights hold: torchvision for the first models of ConvNeXt and Swin, timm for
-# the others, and the published implementations of CLIP, DiT and DDPM.
+# What the published weights hold: torchvision for ResNet and the first models of ConvNeXt and Swin,
+# timm for the others, and the published implementations of CLIP, DiT and DDPM.
 PARAMETERS: Mapping[str, Mapping[str, int]] = {
+    "resnet": {
+        "resnet-18": 11_689_512,
+        "resnet-34": 21_797_672,
+        "resnet-50": 25_557_032,
+        "resnet-101": 44_549_160,
+        "resnet-152": 60_192_808,
+    },
     "convnext": {
         "convnext-t": 28_589_128,
         "convnext-s": 50_223_688,
@@ -118,6 +126,47 @@ def renamed(*rules: tuple[str, str]) -> Callable[[str], str]:
 
 def stage(found: re.Match[str]) -> str:
     return f"stage_{int(found[1]) + 1}."
+
+
+@pytest.mark.parametrize("depth", [0, 2], ids=["basic", "bottleneck"])
+def test_resnet_is_that_of_transformers(depth: int) -> None:
+    """As it learns: batch norms normalise by the batch."""
+    from transformers import ResNetConfig, ResNetForImageClassification
+
+    torch.manual_seed(0)
+    size = SIZES[depth]
+    wider = 4 if size.narrows else 1
+    config = ResNetConfig(
+        embedding_size=4, hidden_sizes=[4 * wider * 2**i for i in range(4)],
+        depths=[*size.blocks], layer_type="bottleneck" if size.narrows else "basic", num_labels=5,
+    )  # fmt: skip
+    theirs = ResNetForImageClassification(config)
+
+    def block(found: re.Match[str]) -> str:
+        stage, n = int(found[1]), int(found[2])
+        alike = stage == 0 and not size.narrows  # whose first block is as the others
+        n = n if alike else n - 1
+        return f"layer{stage + 1}." + (f"blocks.{n}." if n >= 0 else "")
+
+    rules = renamed(
+        (r"^resnet\.embedder\.embedder\.convolution", "conv1"),
+        (r"^resnet\.embedder\.embedder\.normalization", "bn1"),
+        (r"^resnet\.encoder\.stages\.", "stages."),
+        (r"shortcut\.convolution", "downsample"),
+        (r"shortcut\.normalization", "downsample_bn"),
+        (r"^classifier\.1", "fc"),
+    )
+
+    def named(key: str) -> str:
+        key = re.sub(r"^stages\.(\d)\.layers\.(\d+)\.", block, rules(key))
+        key = re.sub(r"layer\.(\d)\.convolution", lambda n: f"conv{int(n[1]) + 1}", key)
+        return re.sub(r"layer\.(\d)\.normalization", lambda n: f"bn{int(n[1]) + 1}", key)
+
+    def outputs(x: Tensor) -> tuple[Tensor, ...]:
+        return (theirs.train()(x)[0],)
+
+    sizes = {"depth": depth, "n": 4, "x": 64, "b": 2, "y": 5}
+    same(ncd.catalogue["resnet"], sizes, theirs, named, outputs)
 
 
 def test_convnext_is_that_of_transformers() -> None:

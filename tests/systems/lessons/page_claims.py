@@ -165,6 +165,18 @@ PAGES: Mapping[str, Mapping[str, Said]] = {
         ),
         "weights of deviation 0.02": "Radford et al. 2018, section 4.1",
     },
+    "resnet": {
+        "has two convolutions of 3 × 3": lambda f: (
+            [cell.op.kernel for cell in f.ops("Conv")[1:3]] == [3, 3]
+        ),
+        "narrows the channels to a quarter, has its 3 × 3 convolution there": lambda f: (
+            4 * f.at(depth=2).size("n_1") == f.at(depth=2).size("4n_1")
+            and f.at(depth=2).ops("conv2")[0].op.kernel == 3
+        ),
+        "a network of 50 layers costs about as much as one of 34": lambda f: (
+            1 < f.published("resnet-50").cost.flops / f.published("resnet-34").cost.flops < 1.15
+        ),
+    },
     "optimisers": {
         "Adam keeps twice its numbers": lambda f: (
             sum(v.array.numel for v in f.circuit.inputs[2:]) == 2 * f.size("o") * f.size("i")

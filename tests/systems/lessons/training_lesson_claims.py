@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import ncd
+from ncd.app.panels.learning.dropout_masks import MaskedSum, masked_sum
 from ncd.app.panels.learning.signal_depth import SignalDepth, signal_depth, verdict
+from ncd.run.seeding import generator
+from ncd.systems.images.published_resnet import SIZES, TITLES
+from ncd.systems.inputs.run_inputs import opening_inputs
+from ncd.systems.networks.dropout_layer import RATES
 from ncd.systems.networks.weight_initialisation import INITS
 from tests.systems.lessons.facts import Claim, Facts, answer
 
@@ -21,6 +26,38 @@ def signal(f: Facts) -> SignalDepth:
 def kept(f: Facts) -> bool:
     """Whether numbers and gradients arrive."""
     return verdict(signal(f)).startswith("✓")
+
+
+# --- dropout
+
+
+def masks(f: Facts) -> list[float]:
+    """What each hidden unit that is not 0 is multiplied by."""
+    before, after = f.value("relu"), f.value("Dropout")
+    return (after / before)[before != 0].round(decimals=4).tolist()
+
+
+def masked(f: Facts, example: int = 0) -> MaskedSum:
+    """The first result under many masks, as the page opens."""
+    module = ncd.compile(f.circuit.term)
+    weight, bias = module.W_2.weight[0], float(module.W_2.bias[0].detach())
+    rate = float(RATES[f.settings["p"]])
+    return masked_sum(f.value("relu")[example], weight, bias, rate, generator(0, "masks"))
+
+
+# --- resnet
+
+
+def blocks(f: Facts) -> SignalDepth:
+    """Deviations block by block, as the page opens."""
+    term = f.circuit.term
+    feed = opening_inputs(f.entry, term, f.settings).tensors(term, 0, "cpu")
+    return signal_depth(ncd.compile(term), *feed, seed=0, titles=TITLES)
+
+
+def grown(f: Facts, skip: int) -> float:
+    """How many times as large the gradient becomes with or without shortcuts."""
+    return blocks(f.at(**{**f.settings, "skip": skip})).gradients[0]
 
 
 LESSONS: Mapping[str, Mapping[str, Claim]] = {
@@ -55,6 +92,75 @@ LESSONS: Mapping[str, Mapping[str, Claim]] = {
         ),
         "For a tanh it is right: near 0 a tanh is a straight line, and lets all of it through.": (
             kept
+        ),
+    },
+    "dropout": {
+        "A hidden layer of 16 units, and a dropout of 0.5 behind it.": lambda f: (
+            f.size("d") == 16 and RATES[f.settings["p"]] == "0.5"
+        ),
+        "What shape is left?": lambda f: f.answer == "b d",
+        "The shape stays: what is left out is 0, and what is kept is doubled.": lambda f: (
+            {*masks(f)} == {0.0, 2.0}
+        ),
+        "The mean under all masks is what evaluation gives, but for chance.": lambda f: (
+            abs(masked(f, 1).mean - masked(f, 1).full_sum)
+            < 3 * masked(f, 1).deviation / len(masked(f, 1).under_masks) ** 0.5
+        ),
+        "If 0.8 is left out, what is kept is five times as large.": lambda f: (
+            RATES[f.settings["p"]] == "0.8" and {*masks(f)} == {0.0, 5.0}
+        ),
+        "The masks scatter the result twice as far.": lambda f: (
+            abs(masked(f).expected_deviation / masked(f.at()).expected_deviation - 2) < 1e-6
+            and abs(masked(f).deviation / masked(f.at()).deviation - 2) < 0.2
+        ),
+        "And if a mask left out everything, on what would the result still depend?": answer(
+            "on nothing: it is the same for every input"
+        ),
+        "In evaluation nothing is left out and nothing is divided: each number passes as it is.": (
+            lambda f: {*masks(f)} == {1.0}
+        ),
+    },
+    "resnet": {
+        "A picture becomes a quarter as long along each side, and goes through four stages of "
+        "blocks.": lambda f: (
+            4 * f.shape("x/4")[0] == f.shape("x")[0]
+            and sum(fence.title.startswith("Stage") for fence in f.circuit.fences) == 4
+        ),
+        "The stem makes the sides half as long, and the pooling halves them again.": lambda f: (
+            f.ins("MaxPool") == ["b n_1 x_1"] and 2 * f.shape("x/2")[0] == f.shape("x")[0]
+        ),
+        "What shape do the blocks get?": lambda f: f.answer == "b n_1 x_2",
+        "Without shortcuts, if the first block gives zeros: what is left of the picture?": answer(
+            "on nothing: it is the same for every input"
+        ),
+        "With them, if what the first block computes is zeros: what is left of it now?": answer(
+            "on all that it did before"
+        ),
+        "The gradient has the same way back: in eight blocks it becomes 2.1 times as large with "
+        "shortcuts, and 6.9 times without.": lambda f: (
+            [round(grown(f, skip), 1) for skip in (1, 0)] == [2.1, 6.9]
+            and len(blocks(f).gradients) == 8
+        ),
+        "In the 50 blocks of 152 layers it becomes a thousand times as large, and without "
+        "shortcuts a million million times.": lambda f: (
+            0.5e3 < grown(f, 1) < 2e3 and 0.5e12 < grown(f, 0) < 2e12
+        ),
+        "From 50 layers on a block is a bottleneck.": lambda f: (
+            [size.narrows for size in SIZES] == [int(size.name) >= 50 for size in SIZES]
+        ),
+        "Which of its convolutions costs more?": answer("Conv conv2"),
+        "The one of 3 × 3, even where there are only a quarter of the channels.": lambda f: (
+            4 * f.size("n_1") == f.size("4n_1")
+        ),
+        "How large is the whole network?": answer("26 million"),
+        "It has 25.6 million parameters, and 34 layers of basic blocks have 21.8 million.": (
+            lambda f: (
+                [round(f.published(f"resnet-{n}").cost.parameters / 1e6, 1) for n in (50, 34)]
+                == [25.6, 21.8]
+            )
+        ),
+        "Both cost about as much: 4.1 and 3.7 thousand million products.": lambda f: (
+            [round(f.published(f"resnet-{n}").cost.flops / 2e9, 1) for n in (50, 34)] == [4.1, 3.7]
         ),
     },
 }

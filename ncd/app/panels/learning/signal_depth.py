@@ -21,7 +21,7 @@ from ncd.site import markup
 from ncd.systems.networks.weight_initialisation import ACTIVATIONS, INITS, RELU
 
 COLOURS = ("#3d6fb6", "#2f958f", "#7a9a3a", "#c9732b", "#9a5fb0")  # of each of ``INITS``
-LOST = 100  # times smaller or larger at the end than at the start: vanished or exploded
+LOST_FACTOR = 100  # times smaller or larger at the end than at the start: vanished or exploded
 
 
 @dataclass(frozen=True)
@@ -40,31 +40,35 @@ class SignalDepth:
 
     @property
     def growth(self) -> float:
-        """How many times larger a layer makes the root of the mean square, on average."""
+        """The mean factor by which a layer makes the root of the mean square larger."""
         first, last = self.squares
         return (last / first) ** (0.5 / len(self.activations)) if first else 0.0
 
 
-def signal_depth(module: CircuitModule, x: torch.Tensor, seed: int) -> SignalDepth:
+def signal_depth(
+    module: CircuitModule, x: torch.Tensor, seed: int, titles: Sequence[str] = ("Layer",)
+) -> SignalDepth:
     """Returns the deviations of a run and of its gradients, layer by layer.
+
+    Layers are the blocks that have one of the titles.
 
     >>> module = ncd.compile(ncd.catalogue["initialisation"].build(n=3, init=3), seed=0)
     >>> found = signal_depth(module, torch.randn(16, 64), seed=0)
     >>> len(found.activations), round(found.gradients[-1]), round(found.weight, 2)
     (3, 1, 0.18)
     """
-    layers = [fence for fence in module.circuit.fences if fence.title == "Layer"]
+    layers = [fence for fence in module.circuit.fences if fence.title in titles]
     with torch.enable_grad():
         trace = ncd.trace(module, x)
     values = [trace.values[fence.states[-1][0].id] for fence in layers]
     last = torch.randn(values[-1].shape, generator=generator(seed, "gradients")).to(x)
     gradients = torch.autograd.grad(values[-1], values, last)
-    weights = [w.detach().std(correction=0) for w in module.parameters() if w.ndim == 2]
-    squares = (float(array.detach().square().mean()) for array in (x, values[-1]))
+    weights = [w.detach().std(correction=0) for w in module.parameters() if w.ndim > 1]
+    first, last_square = (float(array.detach().square().mean()) for array in (x, values[-1]))
     return SignalDepth(
         _deviations(values),
         _deviations(gradients),
-        tuple(squares),
+        (first, last_square),
         float(sum(weights)) / len(weights),
     )
 
@@ -161,7 +165,7 @@ def verdict(found: SignalDepth) -> str:
     lost = {
         what: "vanish" if end < 1 else "explode"
         for what, end in ends.items()
-        if not 1 / LOST < end < LOST
+        if not 1 / LOST_FACTOR < end < LOST_FACTOR
     }
     if len(lost) == 2 and len({*lost.values()}) == 1:
         return f"✗ both {lost['numbers']}"
