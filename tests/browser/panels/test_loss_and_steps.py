@@ -38,3 +38,30 @@ def test_larger_scores_overflow_unless_the_loss_is_one_op(page: Page, address: s
     page.get_by_role("slider", name=re.compile("^temperature")).press("ArrowRight")
     until_query(page, t="3")
     expect(page.locator(".drawing svg")).to_contain_text("÷ 2")
+
+
+def test_a_row_chooses_the_first_weights_and_sums_make_them_arrive(
+    page: Page, address: str
+) -> None:
+    visit(page, address, "/initialisation")
+    row = page.locator("tr", has_text="torch")
+    expect(row).to_contain_text("both vanish")
+    expect(page.locator("polyline")).to_have_count(10)
+    page.get_by_role("button", name="Kaiming", exact=True).click()
+    until_query(page, init="3")
+    expect(page.locator("tr", has_text="Kaiming")).to_contain_text("both arrive")
+    for name in ("Residual", "Norm"):
+        page.get_by_text(name, exact=True).click()
+    until_query(page, residual="true", norm="true")
+    expect(row).to_contain_text("both arrive")
+    expect(page.locator(".drawing svg")).to_contain_text("+")
+
+
+def test_a_head_of_the_table_chooses_the_resnet(page: Page, address: str) -> None:
+    visit(page, address, "/resnet?panel=Sizes")
+    expect(page.locator(".drawing svg")).to_contain_text("Basic Block")
+    page.get_by_role("button", name="50 layers", exact=True).click()
+    until_query(page, depth="2")
+    expect(page.locator(".drawing svg")).to_contain_text("Bottleneck")
+    page.get_by_role("tab", name="Shortcuts").click()
+    expect(page.locator(".content", has_text="through 16 blocks")).to_be_visible()

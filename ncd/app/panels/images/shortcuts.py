@@ -13,11 +13,15 @@ from ncd.app.state.cache import cached_value
 from ncd.site import markup
 from ncd.systems.images.published_resnet import TITLES
 
+MOST = {"n": 16, "x": 64, "b": 2}  # of the sizes; larger ones cost more and show the same
 COLOURS = {"plain": "#c9732b", "residual": "#3d6fb6"}  # by the setting of the switch
 
 
 def show_shortcuts(scene: Scene) -> None:
-    """Shows both deviations over the blocks of this network, and of the same without its sums."""
+    """Shows both deviations over the blocks of this network, and of the same without its sums.
+
+    Of larger sizes than ``MOST`` it shows those.
+    """
     chosen = scene.settings["skip"]
     found = {name: _depth(_with_skip(scene, skip)) for skip, name in enumerate(COLOURS)}
     charts = "".join(
@@ -35,9 +39,11 @@ def show_shortcuts(scene: Scene) -> None:
             ("Deviation of its gradient, on the way back", "gradients", True),
         )
     )
+    smaller = any(scene.settings[name] > most for name, most in MOST.items())
+    note = f"{SHORTCUTS_TEXT}{SMALLER_TEXT if smaller else ''} {numbers_origin(scene)}"
     html = (
         f'<div style="display:flex;flex-wrap:wrap;gap:0.4rem 1.6rem">{charts}</div>'
-        f"<p>{_reason(found)}</p><p class='muted'>{SHORTCUTS_TEXT} {numbers_origin(scene)}</p>"
+        f"<p>{_reason(found)}</p><p class='muted'>{note}</p>"
     )
     html_panel.render(html, "shortcuts", SHORTCUTS.controls)
 
@@ -48,9 +54,14 @@ SHORTCUTS_TEXT = (
     "back to the first. “Plain” is the same network without its shortcuts."
 )
 
+SMALLER_TEXT = " It is measured with {n} channels, sides of {x} and {b} images at most.".format(
+    **MOST
+)
+
 
 def _with_skip(scene: Scene, skip: int) -> Scene:
-    settings = {**scene.settings, "skip": skip}
+    sizes = {name: min(scene.settings[name], most) for name, most in MOST.items()}
+    settings = {**scene.settings, **sizes, "skip": skip}
     return replace(scene, settings=settings, term=scene.entry.build(**settings))
 
 

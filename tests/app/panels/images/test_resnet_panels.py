@@ -14,7 +14,7 @@ from ncd.site import markup
 from ncd.systems.images.published_resnet import SIZES
 from tests.app.panels.views import scene, shown, tags
 
-SMALL = {"n": 2, "x": 32, "b": 4}
+SMALL = {"n": 4, "x": 64, "b": 2}
 TABLE = {  # He et al. 2015, table 1: blocks of conv2_x to conv5_x, and billions of products
     "18 layers": ("2 2 2 2", 1.8),
     "34 layers": ("3 4 6 3", 3.6),
@@ -58,3 +58,11 @@ def test_both_networks_have_a_line_and_the_chosen_one_is_thick(skip: int) -> Non
     assert f"through 16 blocks the gradient becomes {said}" in found.text
     assert f"{said}{markup.digits(plain[0])} times without" in found.text
     assert plain[0] > 2 * residual[0] > 2
+
+
+def test_larger_sizes_are_measured_at_smaller_ones() -> None:
+    large, usual = (shown(SHORTCUTS, scene("resnet", n=n)) for n in (20, 16))
+    lines = [[line["points"] for line in tags(own.html, "polyline")] for own in (large, usual)]
+    assert lines[0] == lines[1]
+    said = "It is measured with 16 channels, sides of 64 and 2 images at most."
+    assert said in large.text and said not in usual.text
