@@ -35,9 +35,7 @@ SIZES = (
 )
 
 
-def resnet(
-    depth: int = 0, n: int = 16, x: int = 64, b: int = 2, y: int = 10, skip: int = 1
-) -> Term:
+def resnet(depth: int = 0, n: int = 8, x: int = 64, b: int = 2, y: int = 10, skip: int = 1) -> Term:
     """Returns scores of y classes for b images of x × x in three colours, ``b c x -> b y``.
 
     Args:
@@ -164,8 +162,8 @@ RESNET = Entry(
             reason="basic blocks up to 34, bottlenecks from 50 on",
             names=tuple(size.name for size in SIZES),
         ),
-        Knob("n", 1, 32, 16, help="channels of the first stage", reason="64 in the paper"),
-        Knob("x", 32, 128, 64, 32, help="height and width", reason="224 in the paper", least=1),
+        Knob("n", 1, 16, 8, help="channels of the first stage", reason="64 in the paper"),
+        Knob("x", 32, 96, 64, 32, help="height and width", reason="224 in the paper", least=1),
         Knob("b", 1, 4, 2, help="images", reason="a batch, over which batch norm normalises"),
         Knob("y", 2, 20, 10, help="classes", reason="1,000 in the paper"),
         switch("skip", 1, "each block adds its input", "off: the paper's plain network"),

@@ -13,15 +13,17 @@ from ncd.app.state.cache import cached_value
 from ncd.site import markup
 from ncd.systems.images.published_resnet import TITLES
 
-MOST = {"n": 16, "x": 64, "b": 2}  # of the sizes; larger ones cost more and show the same
+MEASURED = {
+    "n": 8,
+    "x": 64,
+    "b": 2,
+    "y": 2,
+}  # whatever is chosen: small ones, as a move is to be cheap
 COLOURS = {"plain": "#c9732b", "residual": "#3d6fb6"}  # by the setting of the switch
 
 
 def show_shortcuts(scene: Scene) -> None:
-    """Shows both deviations over the blocks of this network, and of the same without its sums.
-
-    Of larger sizes than ``MOST`` it shows those.
-    """
+    """Shows both deviations over the blocks of this network, and of the same without its sums."""
     chosen = scene.settings["skip"]
     found = {name: _depth(_with_skip(scene, skip)) for skip, name in enumerate(COLOURS)}
     charts = "".join(
@@ -39,11 +41,9 @@ def show_shortcuts(scene: Scene) -> None:
             ("Deviation of its gradient, on the way back", "gradients", True),
         )
     )
-    smaller = any(scene.settings[name] > most for name, most in MOST.items())
-    note = f"{SHORTCUTS_TEXT}{SMALLER_TEXT if smaller else ''} {numbers_origin(scene)}"
     html = (
         f'<div style="display:flex;flex-wrap:wrap;gap:0.4rem 1.6rem">{charts}</div>'
-        f"<p>{_reason(found)}</p><p class='muted'>{note}</p>"
+        f"<p>{_reason(found)}</p><p class='muted'>{SHORTCUTS_TEXT} {numbers_origin(scene)}</p>"
     )
     html_panel.render(html, "shortcuts", SHORTCUTS.controls)
 
@@ -51,17 +51,13 @@ def show_shortcuts(scene: Scene) -> None:
 SHORTCUTS = Panel("Shortcuts", show_shortcuts)
 SHORTCUTS_TEXT = (
     "Scales are of powers of ten. The gradient is standard normal behind the last block, and goes "
-    "back to the first. “Plain” is the same network without its shortcuts."
-)
-
-SMALLER_TEXT = " It is measured with {n} channels, sides of {x} and {b} images at most.".format(
-    **MOST
+    "back to the first. “Plain” is the same network without its shortcuts. "
+    "It is measured with {n} channels, sides of {x} and {b} images.".format(**MEASURED)
 )
 
 
 def _with_skip(scene: Scene, skip: int) -> Scene:
-    sizes = {name: min(scene.settings[name], most) for name, most in MOST.items()}
-    settings = {**scene.settings, **sizes, "skip": skip}
+    settings = {**scene.settings, **MEASURED, "skip": skip}
     return replace(scene, settings=settings, term=scene.entry.build(**settings))
 
 
