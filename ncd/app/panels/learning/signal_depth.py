@@ -64,7 +64,9 @@ def signal_depth(
     last = torch.randn(values[-1].shape, generator=generator(seed, "gradients")).to(x)
     gradients = torch.autograd.grad(values[-1], values, last)
     weights = [w.detach().std(correction=0) for w in module.parameters() if w.ndim > 1]
-    first, last_square = (float(array.detach().square().mean()) for array in (x, values[-1]))
+    first, last_square = (
+        float(array.detach().double().square().mean()) for array in (x, values[-1])
+    )
     return SignalDepth(
         _deviations(values),
         _deviations(gradients),
