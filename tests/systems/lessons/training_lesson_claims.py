@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import ncd
-from ncd.app.panels.images.shortcuts import MEASURED
+from ncd.app.panels.images.shortcuts import PANEL_SIZES
 from ncd.app.panels.learning.dropout_masks import MaskedSum, masked_sum
 from ncd.app.panels.learning.signal_depth import SignalDepth, signal_depth, verdict
 from ncd.run.seeding import generator
@@ -58,7 +58,7 @@ def blocks(f: Facts) -> SignalDepth:
 
 def grown(f: Facts, skip: int) -> float:
     """How many times as large the gradient becomes with or without shortcuts."""
-    return blocks(f.at(**{**f.settings, **MEASURED, "skip": skip})).gradients[0]
+    return blocks(f.at(**{**f.settings, **PANEL_SIZES, "skip": skip})).gradients[0]
 
 
 LESSONS: Mapping[str, Mapping[str, Claim]] = {

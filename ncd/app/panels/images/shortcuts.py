@@ -13,7 +13,7 @@ from ncd.app.state.cache import cached_value
 from ncd.site import markup
 from ncd.systems.images.published_resnet import TITLES
 
-MEASURED = {
+PANEL_SIZES = {
     "n": 8,
     "x": 64,
     "b": 2,
@@ -52,12 +52,12 @@ SHORTCUTS = Panel("Shortcuts", show_shortcuts)
 SHORTCUTS_TEXT = (
     "Scales are of powers of ten. The gradient is standard normal behind the last block, and goes "
     "back to the first. “Plain” is the same network without its shortcuts. "
-    "It is measured with {n} channels, sides of {x} and {b} images.".format(**MEASURED)
+    "It is measured with {n} channels, sides of {x} and {b} images.".format(**PANEL_SIZES)
 )
 
 
 def _with_skip(scene: Scene, skip: int) -> Scene:
-    settings = {**scene.settings, **MEASURED, "skip": skip}
+    settings = {**scene.settings, **PANEL_SIZES, "skip": skip}
     return replace(scene, settings=settings, term=scene.entry.build(**settings))
 
 
