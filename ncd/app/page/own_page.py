@@ -29,6 +29,7 @@ from ncd.errors import NCDError, SizeError
 from ncd.findings.reading.finding import Finding
 from ncd.notation.term_text import spell
 from ncd.read.recognise import has_calls, is_file, strip_prompts
+from ncd.rewrite.derivations import derivation_of
 from ncd.write.term_json import term_of_file
 
 # --- The keys of what stands on every page, which no axis may have as its name: a slider has it
@@ -224,7 +225,7 @@ def _open_link(asked: Mapping[str, str]) -> None:
     usual = OPENING if bare else DEFAULT_TEXT
     linked = decompress_text(asked.get(TEXT_KEY, usual)) or DEFAULT_TEXT
     of_system = url.linked_system(asked)
-    st.session_state[FOLD_KEY] = of_system is not None
+    st.session_state[FOLD_KEY] = of_system is not None or derivation_of(linked) is not None
     st.session_state[TEXT_KEY] = strip_prompts(linked) if of_system is None else spell(of_system)
     edits.clear_edits()
     made = "" if of_system else decompress_text(asked.get(EDITS_KEY, "")) or ""
