@@ -57,7 +57,7 @@ WRITTEN = words(
     Rewrite.at Answer.assumed Edit.new ModuleCall.assumed ModuleCall.drawn ModuleCall.refused
     Field.assumed CallForm.first CallForm.last Report.refused CheckedTerm.where PeakMemory.how
     Options.collapsed Knob.least Knob.most Knob.below Ticket.ended
-    Loop.shared
+    RepeatLoop.shared
     ImportedArray.below WindowSizes.padded WindowSizes.left WindowWalk.before WindowWalk.after
     WindowWalk.apart TransposedSizes.reached
     """

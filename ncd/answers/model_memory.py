@@ -139,10 +139,11 @@ def state_number_count(circuit: Circuit) -> int:
     >>> state_number_count(ncd.elaborate(three_layers))
     1056
     """
-    scans = [loop for loop in circuit.loops if loop.kind == "scan"]
     pads = [c for c in circuit.cells if isinstance(c.op, Pad) and c.site.own_inputs[0][0].sequence]
     before = (c.outputs[0].array.numel - c.inputs[0].array.numel for c in pads)
-    return sum(v.array.numel for loop in scans for v in loop.inputs[: loop.states]) + sum(before)
+    return sum(v.array.numel for scan in circuit.scans for v in scan.inputs[: scan.states]) + sum(
+        before
+    )
 
 
 def _is_attention(cell: Cell) -> bool:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
-from ncd.circuit.circuit import Boundary, Cell, Circuit, Fence, Loop, Value
+from ncd.circuit.circuit import Boundary, Cell, Circuit, Fence, RepeatLoop, ScanLoop, Unit, Value
 from ncd.circuit.size_solver import AxisOccurrence, SizeConstraint
 from ncd.errors import MismatchError
 from ncd.language.axes import NO_AXES, Axis, Signature, Type
@@ -25,7 +25,7 @@ class CircuitBuffer:
     """A part of a circuit under construction: n steps between n + 1 states."""
 
     states: list[Boundary]
-    steps: list[list[Cell | Loop]] = field(default_factory=list)
+    steps: list[list[Unit]] = field(default_factory=list)
 
     def padded_to(self, length: int) -> CircuitBuffer:
         """Returns the strip with empty steps at its end, as long as one beside it."""
@@ -223,11 +223,11 @@ class CircuitBuilder:
             bodies.append(circuit)
             state = (*circuit.outputs, *state[own:])
         self.names = used  # the names of all bodies are taken
-        loop = Loop(
-            id, "repeat", term, inputs, state, tuple(bodies), name, around.fences,
+        loop = RepeatLoop(
+            id, term, inputs, state, tuple(bodies), name, around.fences,
             around.module_path, shared=term.shared, memory=term.memory,
         )  # fmt: skip
-        return self.add_loop(loop, at, column, len(bodies))
+        return self.add_loop(loop, at, column)
 
     def scan(
         self, term: Scan, inputs: Boundary, column: int, around: Surroundings
@@ -255,11 +255,11 @@ class CircuitBuilder:
         self.places.append(
             SizeConstraint({axis.name: slots}, tuple(term.axis), None, f"Scan {term.axis}")
         )
-        loop = Loop(
-            id, "scan", term, inputs, outputs, (body,), scope[-1] if term.name else "",
+        loop = ScanLoop(
+            id, term, inputs, outputs, (body,), scope[-1] if term.name else "",
             around.fences, around.module_path, axis=axis.name, states=n,
         )  # fmt: skip
-        return self.add_loop(loop, at, column, 0)
+        return self.add_loop(loop, at, column)
 
     def link_except(self, outer: Value, inner: Value, along: str) -> None:
         """Records that two arrays have the same axes except ``along``."""
@@ -270,9 +270,10 @@ class CircuitBuilder:
                     slots.setdefault(axis.name, []).append((value.id, i))
         self.places.append(SizeConstraint({name: tuple(found) for name, found in slots.items()}))
 
-    def add_loop(self, loop: Loop, at: int, column: int, repeats: int) -> CircuitBuffer:
+    def add_loop(self, loop: RepeatLoop | ScanLoop, at: int, column: int) -> CircuitBuffer:
         parent = loop.fences[-1] if loop.fences else ""
-        title = f"Scan along {loop.axis}" if loop.kind == "scan" else ""
+        title = f"Scan along {loop.axis}" if isinstance(loop, ScanLoop) else ""
+        repeats = 0 if title else len(loop.bodies)
         scope = (*loop.scope, loop.name) if loop.name else ()
         self.fences[at] = Fence(
             loop.id, title, "repeat", column, (loop.inputs, loop.outputs), parent, repeats,

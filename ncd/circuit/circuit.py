@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 from ncd.errors import UnknownNameError
 from ncd.language.axes import Array, Axis, Type
@@ -213,13 +213,8 @@ def _kind(axis: Axis) -> tuple[bool, bool]:
 class Loop:
     """A repetition or a scan in a circuit, with a circuit for each body.
 
-    In a repetition the first body takes the inputs of the loop, and each later one the outputs of
-    the one before and arrays that are left; the last ``memory`` inputs go to all. A scan has one
-    body, whose arrays are those of one position.
-
     Args:
         id: The id of its fence, such as ``f1``.
-        kind: ``"repeat"`` or ``"scan"``.
         term: The ``Repeat`` or ``Scan``.
         inputs: The arrays that it takes.
         outputs: The arrays that it gives.
@@ -227,10 +222,6 @@ class Loop:
         name: The name of its submodule; empty if it has none.
         fences: The ids of the fences around it, from the outermost.
         scope: The submodules around it.
-        shared: Whether all bodies have the same weights.
-        memory: How many of the last inputs go to every body.
-        axis: The name of the axis that a scan runs along.
-        states: How many states a scan has.
 
     Source: Notebook, figures 26 and 27, for repetitions.
 
@@ -242,8 +233,8 @@ class Loop:
     ('repeat', ['layers.0.L', 'layers.1.L', 'layers.2.L'])
     """
 
+    kind: ClassVar[Literal["repeat", "scan"]]
     id: str
-    kind: Literal["repeat", "scan"]
     term: Term
     inputs: Boundary
     outputs: Boundary
@@ -251,10 +242,30 @@ class Loop:
     name: str
     fences: tuple[str, ...] = ()
     scope: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class RepeatLoop(Loop):
+    """A repetition: each body takes the outputs of the one before, and arrays that are left.
+
+    All bodies have the same weights if it is ``shared``, and all take its last ``memory`` inputs.
+    """
+
+    kind: ClassVar = "repeat"
     shared: bool = False
     memory: int = 0
+
+
+@dataclass(frozen=True)
+class ScanLoop(Loop):
+    """A scan: its one body has the arrays of one position along ``axis``, after its states."""
+
+    kind: ClassVar = "scan"
     axis: str = ""
     states: int = 0
+
+
+Unit = Cell | RepeatLoop | ScanLoop
 
 
 @dataclass(frozen=True)
@@ -281,7 +292,7 @@ class Circuit:
 
     term: Term
     states: tuple[Boundary, ...]
-    columns: tuple[tuple[Cell | Loop, ...], ...]
+    columns: tuple[tuple[Unit, ...], ...]
     own_fences: tuple[Fence, ...]
 
     @property
@@ -295,7 +306,7 @@ class Circuit:
         return self.states[-1]
 
     @lazy_property
-    def units(self) -> tuple[Cell | Loop, ...]:
+    def units(self) -> tuple[Unit, ...]:
         """The cells and loops of this circuit, each after those it depends on."""
         return tuple([unit for step in self.columns for unit in step])
 
@@ -311,13 +322,29 @@ class Circuit:
         return tuple(cells)
 
     @lazy_property
-    def loops(self) -> tuple[Loop, ...]:
+    def loops(self) -> tuple[RepeatLoop | ScanLoop, ...]:
         """All loops, outer ones before inner ones."""
-        loops: list[Loop] = []
+        loops: list[RepeatLoop | ScanLoop] = []
         for unit in self.units:
             if isinstance(unit, Loop):
                 loops += [unit, *(loop for body in unit.bodies for loop in body.loops)]
         return tuple(loops)
+
+    @lazy_property
+    def scans(self) -> tuple[ScanLoop, ...]:
+        """All scans, outer ones before inner ones."""
+        return tuple([loop for loop in self.loops if isinstance(loop, ScanLoop)])
+
+    @lazy_property
+    def run_order(self) -> tuple[Cell | ScanLoop, ...]:
+        """The cells and scans in running order, also those inside repetitions."""
+        found: list[Cell | ScanLoop] = []
+        for unit in self.units:
+            if isinstance(unit, Cell | ScanLoop):
+                found.append(unit)
+            else:
+                found += [inner for body in unit.bodies for inner in body.run_order]
+        return tuple(found)
 
     @lazy_property
     def fences(self) -> tuple[Fence, ...]:

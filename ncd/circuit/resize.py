@@ -22,7 +22,17 @@ from weakref import ref
 from cachetools import LRUCache
 
 from ncd.circuit.assembly import CircuitBuilder, Surroundings, check_shared
-from ncd.circuit.circuit import Boundary, Cell, Circuit, Fence, Loop, Value
+from ncd.circuit.circuit import (
+    Boundary,
+    Cell,
+    Circuit,
+    Fence,
+    Loop,
+    RepeatLoop,
+    ScanLoop,
+    Unit,
+    Value,
+)
 from ncd.circuit.size_solver import AxisOccurrence, SizeConstraint, SizeFormula, solve
 from ncd.errors import MismatchError, NCDError, SizeError
 from ncd.formulas.formula import parse
@@ -257,7 +267,7 @@ class Resizer:
             for array in op.infer_outputs(type_of(self._state(cell.inputs, scope)))
         )
 
-    def _scope(self, unit: Cell | Loop) -> Scope:
+    def _scope(self, unit: Unit) -> Scope:
         return self.scopes[unit.fences[-1] if unit.fences else ""]
 
     def _has_local(self, term: Term) -> bool:
@@ -364,7 +374,7 @@ class Resizer:
         fences = tuple([self._fence(fence, base) for fence in circuit.own_fences])
         return Circuit(term, states, steps, fences)
 
-    def _unit(self, unit: Cell | Loop, times: int) -> Cell | Loop:
+    def _unit(self, unit: Unit, times: int) -> Unit:
         return self._loop(unit, times) if isinstance(unit, Loop) else self._cell(unit, times)
 
     def _cell(self, cell: Cell, times: int) -> Cell:
@@ -413,11 +423,11 @@ class Resizer:
             if axis.sequence and axis.name in free and axis.name not in known:
                 raise SizeError(f"the kind of {axis.name} must be solved for")
 
-    def _loop(self, loop: Loop, times: int) -> Loop:
+    def _loop(self, loop: RepeatLoop | ScanLoop, times: int) -> RepeatLoop | ScanLoop:
         scope = self._scope(loop)
         term = self._resize_fence_term(loop.id, scope, loop.term)
         bodies = term.bodies if isinstance(term, Repeat) else (term.body,)
-        if loop.kind == "scan":
+        if isinstance(loop, ScanLoop):
             along = loop.inputs[loop.states].array
             times *= scope.placed.axis(along[along.names.index(loop.axis)]).numel
         pairs = zip(loop.bodies, bodies, strict=True)
@@ -533,7 +543,7 @@ def _summarise(circuit: Circuit, places: tuple[SizeConstraint, ...]) -> UnsizedC
             sizes.setdefault(axis.name, set()).add(axis.size)
     stated = {name for name, own in sizes.items() if own != {None}}
     mixed = any(len(sizes[name]) > 1 or name in local for name in stated)
-    nested = bool(local) or any(loop.kind == "scan" for loop in circuit.loops)
+    nested = bool(local) or bool(circuit.scans)
     known = {name for name in names if " " not in name}
     return UnsizedCircuit(circuit, places, known, stated, mixed, nested)
 

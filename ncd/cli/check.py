@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
-from ncd.circuit.circuit import Boundary, Cell, Circuit, Loop
+from ncd.circuit.circuit import Boundary, Cell, Circuit, Loop, ScanLoop
 from ncd.circuit.costs import cost as count
 from ncd.circuit.elaborate import elaborate
 from ncd.cli import project_tests
@@ -122,7 +122,7 @@ def _disorder(circuit: Circuit, known: set[str]) -> Iterator[str]:
             yield f"{unit.id} takes {', '.join(sorted(lost))} before they are made"
         if isinstance(unit, Loop):
             for body in unit.bodies:
-                known |= _ids(body.inputs) if unit.kind == "scan" else set()
+                known |= _ids(body.inputs) if isinstance(unit, ScanLoop) else set()
                 yield from _disorder(body, known)
         elif again := _ids(unit.outputs) & known:
             yield f"{unit.id} makes {', '.join(sorted(again))} again"

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import ncd
-from ncd.circuit.circuit import Circuit, Loop
+from ncd.circuit.circuit import Circuit, Loop, ScanLoop
 from ncd.circuit.costs import COUNTING_RULES, Cost, OpCost, remarks
 from ncd.cli.crowd import check_address
 from ncd.cli.output import (
@@ -339,7 +339,7 @@ def _state_rows(circuit: Circuit) -> list[tuple[str, ...]]:
 
 
 def _loop_text(loop: Loop) -> str:
-    if loop.kind == "scan":
+    if isinstance(loop, ScanLoop):
         return f"at each position of {loop.axis} ({loop.id}):"
     return f"the first of {len(loop.bodies)} repetitions ({loop.id}):"
 

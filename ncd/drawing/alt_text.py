@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from ncd.circuit.circuit import Cell, Circuit, Loop, array_names
+from ncd.circuit.circuit import Cell, Circuit, Loop, ScanLoop, Unit, array_names
 from ncd.words import plain_text
-
-Unit = Cell | Loop
 
 
 def describe(circuit: Circuit, names: Mapping[str, str] | None = None) -> tuple[str, str]:
@@ -82,7 +80,7 @@ class _DescriptionWriter:
         body = loop.bodies[0]
         depth = len(loop.fences) + 1
         text = self.describe_units(body.units, depth)
-        if loop.kind == "scan":
+        if isinstance(loop, ScanLoop):
             return f"At each position of {loop.axis}. {text} End of what is done at each position."
         return f"Repeated {len(loop.bodies)} times. {text} End of what is repeated."
 

@@ -15,7 +15,17 @@ from typing import Any, TypeVar
 
 from cachetools import LRUCache
 
-from ncd.circuit.circuit import Boundary, Cell, Circuit, Fence, Loop, Value, array_names
+from ncd.circuit.circuit import (
+    Boundary,
+    Cell,
+    Circuit,
+    Fence,
+    Loop,
+    RepeatLoop,
+    ScanLoop,
+    Value,
+    array_names,
+)
 from ncd.drawing.alt_text import describe
 from ncd.drawing.backends.svg import Place, Spot, SvgTemplate, Way, with_description
 from ncd.drawing.elements.primitives import DrawingData, DrawnGlyph, DrawnWire
@@ -148,9 +158,13 @@ class _StructureKey:
         return tuple([(value.id, value.array.names) for value in state])
 
     def loop(self, loop: Loop) -> None:
-        sizes = [axis.size for v in loop.inputs for axis in v.array if axis.name == loop.axis]
-        self.key += (loop.id, loop.kind, loop.name, loop.fences, loop.shared, loop.memory)
-        self.key += (loop.axis, *sizes, loop.states, len(loop.bodies))
+        self.key += (loop.id, loop.kind, loop.name, loop.fences, len(loop.bodies))
+        if isinstance(loop, ScanLoop):
+            axes = [axis for value in loop.inputs for axis in value.array]
+            sizes = [axis.size for axis in axes if axis.name == loop.axis]
+            self.key += (loop.axis, *sizes, loop.states)
+        elif isinstance(loop, RepeatLoop):
+            self.key += (loop.shared, loop.memory)
         self.state(loop.inputs)
         self.state(loop.outputs)
         self.circuit(loop.bodies[0])

@@ -9,7 +9,7 @@ from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
-from ncd.circuit.circuit import Cell, Circuit, Fence, Loop, array_names, cast_formats
+from ncd.circuit.circuit import Cell, Circuit, Fence, Loop, Unit, array_names, cast_formats
 from ncd.circuit.elaborate import elaborate
 from ncd.drawing.alt_text import describe
 from ncd.drawing.backends.drawing import Drawing
@@ -353,6 +353,6 @@ def _cut(circuit: Circuit, fence: Fence) -> Circuit:
     return Circuit(fence.term or circuit.term, fence.states, steps, tuple(inner))
 
 
-def _without_outer_fences(unit: Cell | Loop, id: str) -> Cell | Loop:
+def _without_outer_fences(unit: Unit, id: str) -> Unit:
     """Returns a unit without the fences around the part."""
     return replace(unit, fences=unit.fences[unit.fences.index(id) + 1 :])

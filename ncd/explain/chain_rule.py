@@ -86,7 +86,7 @@ class Gradients(NamedTuple):
 
 def has_no_scan(circuit: Circuit) -> bool:
     """Returns whether every array is made once, so that it has one gradient."""
-    return all(loop.kind != "scan" for loop in circuit.loops)
+    return not circuit.scans
 
 
 def op_gradients(

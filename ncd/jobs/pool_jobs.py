@@ -186,13 +186,7 @@ def _read(each: dict[str, Any]) -> ArraySummary:
 
 def summarised_ids(circuit: Circuit) -> frozenset[str]:
     """Returns the ids of the arrays that are summarised: those outside scans, up to a limit."""
-    inside = {
-        id
-        for loop in circuit.loops
-        if loop.kind == "scan"
-        for body in loop.bodies
-        for id in body.values
-    }
+    inside = {id for scan in circuit.scans for body in scan.bodies for id in body.values}
     every = [value.id for cell in circuit.cells for value in cell.outputs]
     kept = [id for id in every if id not in inside][:MAX_ARRAYS]
     return frozenset((*kept, *(value.id for value in circuit.outputs)))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from typing import ClassVar, NamedTuple
 
-from ncd.circuit.circuit import Cell, Circuit, Loop
+from ncd.circuit.circuit import Circuit, Loop, RepeatLoop, ScanLoop, Unit
 from ncd.circuit.elaborate import elaborate, require_sizes
 from ncd.errors import MismatchError
 from ncd.language.axes import Array, Signature, Type
@@ -111,8 +111,8 @@ class _OwnedSteps(TermRecorder):
 
     def __init__(self, parameters: Parameters) -> None:
         super().__init__(parameters)
-        self.now: Cell | Loop | None = None
-        self.homes: dict[AppliedTerm, Cell | Loop | None] = {}
+        self.now: Unit | None = None
+        self.homes: dict[AppliedTerm, Unit | None] = {}
 
     def call(self, term: Term, *slots: ArrayHandle) -> tuple[ArrayHandle, ...]:
         made = super().call(term, *slots)
@@ -125,7 +125,7 @@ class _OwnedRecord:
     """A record of the forward pass, with the op that it is of."""
 
     record: TapeEntry
-    owner: Cell | Loop
+    owner: Unit
 
     @property
     def ins(self) -> Slots:
@@ -141,7 +141,7 @@ class _OwnedRecord:
         return self.record.pull(steps, grads)
 
 
-Homes = dict[AppliedTerm, Cell | Loop | None]
+Homes = dict[AppliedTerm, Unit | None]
 
 
 def _backward(circuit: Circuit) -> tuple[Homes, tuple[ArrayHandle, ...], tuple[ArrayHandle, ...]]:
@@ -165,7 +165,7 @@ def _backward(circuit: Circuit) -> tuple[Homes, tuple[ArrayHandle, ...], tuple[A
 def _write(forward: ForwardTape, circuit: Circuit, env: Env, owned: list[TapeEntry]) -> None:
     """Writes the forward pass, and adds each record with its op to ``owned``."""
     for unit in circuit.units:
-        if isinstance(unit, Loop) and unit.kind == "repeat":
+        if isinstance(unit, RepeatLoop):
             first, last = unit.bodies[0], unit.bodies[-1]
             once = alike(unit)
             for body in (first,) if once else unit.bodies:
@@ -199,8 +199,8 @@ def _parts(circuit: Circuit, homes: Homes) -> list[_BackwardGroup]:
     titles = block_titles(circuit)
     labels = {cell.id: cell.op.display_name for cell in circuit.cells} | titles
     members: dict[str, list[str]] = {}
-    for unit in _units(circuit):
-        cells = unit.bodies[0].cells if isinstance(unit, Loop) else (unit,)
+    for unit in circuit.run_order:
+        cells = unit.bodies[0].cells if isinstance(unit, ScanLoop) else (unit,)
         members.setdefault(_key(unit, titles), []).extend(cell.id for cell in cells)
     groups: dict[str, list[AppliedTerm]] = {}
     for step, home in homes.items():
@@ -225,21 +225,11 @@ def block_titles(circuit: Circuit) -> dict[str, str]:
     """Returns the blocks with a title, by their ids, without those around all or a repetition."""
     every = [{*cell.fences} for cell in circuit.cells] or [set()]
     around = set.intersection(*every)
-    around |= {id for loop in circuit.loops if loop.kind == "repeat" for id in loop.fences}
+    around |= {id for loop in circuit.loops if isinstance(loop, RepeatLoop) for id in loop.fences}
     return {f.id: f.title for f in circuit.fences if f.title.strip() and f.id not in around}
 
 
-def _units(circuit: Circuit) -> Iterator[Cell | Loop]:
-    """Yields the ops and scans of a circuit, including those in repetitions."""
-    for unit in circuit.units:
-        if isinstance(unit, Loop) and unit.kind == "repeat":
-            for body in unit.bodies:
-                yield from _units(body)
-        else:
-            yield unit
-
-
-def _key(unit: Cell | Loop, titles: Mapping[str, str]) -> str:
+def _key(unit: Unit, titles: Mapping[str, str]) -> str:
     return next((id for id in unit.fences if id in titles), unit.id)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
-from ncd.circuit.circuit import Cell, Circuit, Loop, Value
+from ncd.circuit.circuit import Cell, Circuit, ScanLoop, Value
 from ncd.circuit.elaborate import elaborate, require_sizes
 from ncd.errors import unknown_name_error
 from ncd.language.arguments import check_names, check_term
@@ -126,27 +126,18 @@ Env = dict[str, ArrayHandle]  # the array of each value of a circuit
 
 def write_forward(steps: ForwardTape, circuit: Circuit, env: Env) -> None:
     """Writes the ops of a circuit on the arrays of ``env``, which it extends."""
-    for unit in circuit.units:
+    for unit in circuit.run_order:
         write(steps, unit, env)
 
 
-def write(steps: ForwardTape, unit: Cell | Loop, env: Env) -> None:
-    """Writes one op or loop on the arrays of ``env``, which it extends."""
-    if isinstance(unit, Loop):
-        _loop(steps, unit, env)
-        return
+def write(steps: ForwardTape, unit: Cell | ScanLoop, env: Env) -> None:
+    """Writes one op or scan on the arrays of ``env``, which it extends."""
     slots = [lookup_local(steps, env, value) for value in unit.inputs]
+    if isinstance(unit, ScanLoop):
+        _keep(env, unit.outputs, write_scan(steps, unit, slots))
+        return
     steps.path, steps.written = unit.path, unit.op
     _keep(env, unit.outputs, steps.call(unit.op, *slots))
-
-
-def _loop(steps: ForwardTape, loop: Loop, env: Env) -> None:
-    if loop.kind == "scan":
-        slots = [lookup_local(steps, env, value) for value in loop.inputs]
-        _keep(env, loop.outputs, write_scan(steps, loop, slots))
-        return
-    for body in loop.bodies:
-        write_forward(steps, body, env)
 
 
 def _keep(env: Env, values: Iterable[Value], slots: Slots) -> None:
@@ -259,7 +250,7 @@ class _ScanRecord:
         return (*out[:n], *totals, *by_input)
 
 
-def write_scan(steps: ForwardTape, loop: Loop, slots: Slots) -> tuple[ArrayHandle, ...]:
+def write_scan(steps: ForwardTape, loop: ScanLoop, slots: Slots) -> tuple[ArrayHandle, ...]:
     """Writes a scan whose parameters are states, and which keeps its states."""
     (circuit,), n = loop.bodies, loop.states
     assert isinstance(loop.term, Scan)

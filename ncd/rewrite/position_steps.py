@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from ncd.circuit.circuit import Cell, Circuit, Loop, Value
+from ncd.circuit.circuit import Cell, Circuit, RepeatLoop, ScanLoop, Value
 from ncd.circuit.elaborate import elaborate, require_sizes
 from ncd.errors import MismatchError, UnknownNameError
 from ncd.language.axes import Array, Signature, Type
@@ -138,14 +138,14 @@ class StepTape(PlacedTape):
     def write_circuit(self, circuit: Circuit, env: Env) -> None:
         """Writes the ops of a circuit on the arrays of ``env``, which it extends."""
         for unit in circuit.units:
-            if isinstance(unit, Loop) and unit.kind == "repeat":
+            if isinstance(unit, RepeatLoop):
                 for n, body in enumerate(unit.bodies):
                     self.bodies[unit.id] = n
                     self.write_circuit(body, env)
                 continue
             self._enter_unit(unit)
             slots = [lookup_local(self, env, value) for value in unit.inputs]
-            if isinstance(unit, Loop):
+            if isinstance(unit, ScanLoop):
                 made = TermRecorder.call(self, unit.term, *slots)
             else:
                 made = self.call(unit.op, *slots)
@@ -158,9 +158,9 @@ class StepTape(PlacedTape):
                 for step in self.steps[len(self.found) :]
             ]
 
-    def _enter_unit(self, unit: Cell | Loop) -> None:
+    def _enter_unit(self, unit: Cell | ScanLoop) -> None:
         home = tuple((id, self.bodies.get(id, 0)) for id in unit.fences)
-        if isinstance(unit, Loop):
+        if isinstance(unit, ScanLoop):
             scope = ".".join(unit.scope)
             self.enter(home, scope, ".".join((*unit.scope, unit.name)), None)
         else:

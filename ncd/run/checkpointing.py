@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.autograd.graph import saved_tensors_hooks
 from torch.utils.flop_counter import FlopCounterMode
 
-from ncd.circuit.circuit import Cell, Circuit, Loop, Value
+from ncd.circuit.circuit import Cell, Circuit, Loop, RepeatLoop, Value
 from ncd.circuit.costs import INTEGER_BYTES, in_bytes
 from ncd.circuit.elaborate import elaborate, require_sizes
 from ncd.errors import LimitError, short_repr
@@ -22,7 +22,6 @@ from ncd.language.axes import Array, Axis
 from ncd.language.number_formats import Formats
 from ncd.language.terms import Term
 from ncd.run.module import CircuitModule, with_recompute
-from ncd.run.program import units
 from ncd.run.recompute import path, segments
 from ncd.run.run_memory import blank_run, meta_inputs, scalar_of_outputs
 
@@ -371,7 +370,7 @@ def layers(term: Term, formats: Formats) -> list[LayerBytes]:
     seen: set[str] = set()  # what an earlier layer has taken, such as the memory of a decoder
     found = []
     for unit in circuit.units:
-        if isinstance(unit, Loop) and unit.kind == "repeat":
+        if isinstance(unit, RepeatLoop):
             name = path(unit) if paths.count(path(unit)) == 1 else unit.id
             found += _stack(unit, name, arrays, seen, formats)
         else:
@@ -386,7 +385,7 @@ def layers(term: Term, formats: Formats) -> list[LayerBytes]:
 
 
 def _stack(
-    loop: Loop,
+    loop: RepeatLoop,
     name: str,
     arrays: Mapping[str, Sequence[SavedArray]],
     seen: set[str],
@@ -397,7 +396,7 @@ def _stack(
     passed, before = {*taken[0]}, list[SavedArray]()  # from the layer before, and saved there
     for at, (body, own) in enumerate(zip(loop.bodies, taken, strict=True)):
         kept = [*before, *(one for cell in body.cells for one in arrays.get(cell.id, ()))]
-        made = {value.id for unit in units(body) for value in unit.outputs}
+        made = {value.id for unit in body.run_order for value in unit.outputs}
         following = made & {*taken[at + 1]} if at + 1 < len(taken) else set()
         before = [one for one in kept if one.array in following]
         left = sum(one.bytes for one in before)
@@ -416,8 +415,8 @@ def _stack(
 
 def _layer_inputs(body: Circuit) -> dict[str, Value]:
     """Returns the arrays that the ops of a layer take from outside it."""
-    made = {value.id for unit in units(body) for value in unit.outputs}
-    taken = {value.id: value for unit in units(body) for value in unit.inputs}
+    made = {value.id for unit in body.run_order for value in unit.outputs}
+    taken = {value.id: value for unit in body.run_order for value in unit.inputs}
     return {id: value for id, value in taken.items() if id not in made}
 
 

@@ -234,7 +234,7 @@ def _limit_error(
 def _check_steps(circuit: Circuit) -> None:
     steps = _steps(circuit)
     if steps > STEPS:
-        scan = max(circuit.loops, key=lambda loop: loop.kind == "scan")
+        scan = circuit.scans[0]
         raise LimitError(
             f"the run has {steps:,} steps, at most {STEPS:,} can be",
             where=f"Scan {scan.axis}",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from ncd.circuit.circuit import Cell, Circuit, Loop
+from ncd.circuit.circuit import Cell, Circuit, ScanLoop
 from ncd.language.torch_code import TorchExpr
 from ncd.run.evaluate import (
     CREATING_NODES,
@@ -106,16 +106,6 @@ class UnboundInstruction(NamedTuple):
 # --- planning ------------------------------------------------------------------------------------
 
 
-def units(circuit: Circuit) -> Iterator[Cell | Loop]:
-    """Yields the cells and scans of a circuit, including those in repetitions."""
-    for unit in circuit.units:
-        if isinstance(unit, Loop) and unit.kind == "repeat":
-            for body in unit.bodies:
-                yield from units(body)
-        else:
-            yield unit
-
-
 def part(cell: Cell) -> UnboundInstruction:
     """Returns a cell as a step without slots."""
     ins, outs = (tuple([value.id for value in end]) for end in (cell.inputs, cell.outputs))
@@ -144,7 +134,7 @@ def _unbound_instruction(cell: Cell) -> UnboundInstruction:
 
 
 Ids = tuple[str, ...]
-Parts = Sequence["UnboundInstruction | Loop | Segment"]
+Parts = Sequence["UnboundInstruction | ScanLoop | Segment"]
 Change = Callable[[Parts, Circuit], Parts]
 
 
@@ -158,7 +148,7 @@ class Segment(NamedTuple):
 
 def plan(circuit: Circuit, change: Change | None = None) -> Program:
     """Returns the program of a circuit; ``change`` may replace steps."""
-    parts = [part(unit) if isinstance(unit, Cell) else unit for unit in units(circuit)]
+    parts = [part(unit) if isinstance(unit, Cell) else unit for unit in circuit.run_order]
     changed = parts if change is None else change(parts, circuit)
     ins, outs = (tuple(value.id for value in end) for end in (circuit.inputs, circuit.outputs))
     return _program(changed, ins, outs, change)
@@ -187,10 +177,10 @@ def _program(parts: Parts, inputs: Ids, outputs: Ids, change: Change | None) -> 
 
 
 def input_output_ids(
-    item: UnboundInstruction | Loop | Segment,
+    item: UnboundInstruction | ScanLoop | Segment,
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Returns the ids of the values that a step takes and gives."""
-    if not isinstance(item, Loop):
+    if not isinstance(item, ScanLoop):
         return item.inputs, item.outputs
     return tuple(v.id for v in item.inputs), tuple(v.id for v in item.outputs)
 
@@ -200,11 +190,11 @@ Places = tuple[Slots, Slots, Slots]  # of the inputs, the outputs, and those the
 
 
 def _step(
-    item: UnboundInstruction | Loop | Segment, places: Places, change: Change | None
+    item: UnboundInstruction | ScanLoop | Segment, places: Places, change: Change | None
 ) -> Instruction | ScanInstruction | RecomputeInstruction:
     if isinstance(item, Segment):
         return RecomputeInstruction(_program(*item, change), *places)
-    if isinstance(item, Loop):
+    if isinstance(item, ScanLoop):
         return _scan(item, places, plan(item.bodies[0], change))
     cell = item.cell
     path: tuple[str, ...] = ()
@@ -216,7 +206,7 @@ def _step(
     return Instruction(item.run, *places, cell, path, weight, item.alone)
 
 
-def _scan(loop: Loop, places: Places, body: Program) -> ScanInstruction:
+def _scan(loop: ScanLoop, places: Places, body: Program) -> ScanInstruction:
     n = loop.states
     sequences = loop.inputs[n:]
     first = sequences[0].array

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 
-from ncd.circuit.circuit import Circuit, Fence, Loop
+from ncd.circuit.circuit import Circuit, Fence, Loop, RepeatLoop, ScanLoop
 from ncd.errors import unknown_name_error
-from ncd.run.program import Parts, Segment, UnboundInstruction, input_output_ids, units
+from ncd.run.program import Parts, Segment, UnboundInstruction, input_output_ids
 
 LAYERS = re.compile(r"(\d{1,4})(?::(\d{1,4}))?", re.ASCII)  # "2" or "0:3"
 
@@ -87,17 +87,17 @@ def all_fences(circuit: Circuit) -> Iterator[Fence]:
 def _members(circuit: Circuit, fence: Fence) -> list[frozenset[str]]:
     """Returns the ids of the ops of a block, or of each body of a repetition."""
     for loop in circuit.loops:
-        if loop.id == fence.id and loop.kind == "repeat":
+        if loop.id == fence.id and isinstance(loop, RepeatLoop):
             return [part for part in _bodies(circuit, loop) if part]
-    own = frozenset(unit.id for unit in units(circuit) if fence.id in unit.fences)
+    own = frozenset(unit.id for unit in circuit.run_order if fence.id in unit.fences)
     return [own] if own else []
 
 
 def _bodies(circuit: Circuit, loop: Loop) -> list[frozenset[str]]:
     """Returns the ids of the ops in each body of a repetition; of one in a scan none."""
-    inner = {unit.id for unit in units(circuit)}
-    parts = [frozenset(unit.id for unit in units(body)) for body in loop.bodies]
-    return parts if loop.kind == "repeat" and all(part <= inner for part in parts) else []
+    inner = {unit.id for unit in circuit.run_order}
+    parts = [frozenset(unit.id for unit in body.run_order) for body in loop.bodies]
+    return parts if isinstance(loop, RepeatLoop) and all(part <= inner for part in parts) else []
 
 
 def _alike(circuit: Circuit) -> dict[str, tuple[str, ...]]:
@@ -114,9 +114,9 @@ def _alike(circuit: Circuit) -> dict[str, tuple[str, ...]]:
 def group_segments(parts: Parts, circuit: Circuit, wanted: Collection[frozenset[str]]) -> Parts:
     """Returns the steps with those of each segment as one, after all that it needs."""
     home = {id: n for n, segment in enumerate(wanted) for id in segment}
-    groups: dict[object, list[UnboundInstruction | Loop | Segment]] = {}
+    groups: dict[object, list[UnboundInstruction | ScanLoop | Segment]] = {}
     for part in parts:
-        id = part.id if isinstance(part, Loop) else _id(part)
+        id = part.id if isinstance(part, ScanLoop) else _id(part)
         groups.setdefault(home.get(id, id), []).append(part)
     outside = {value.id for value in circuit.outputs}
     takers: dict[str, set[object]] = {}
@@ -149,7 +149,7 @@ def _segment(parts: Parts, needed: set[str]) -> Segment:
 def _dependency_order(items: Parts, ready: set[str]) -> Parts:
     """Returns the steps in an order in which each comes after those that it needs."""
     waiting = list(items)
-    found: list[UnboundInstruction | Loop | Segment] = []
+    found: list[UnboundInstruction | ScanLoop | Segment] = []
     while waiting:
         at = next(
             i for i, item in enumerate(waiting) if ready.issuperset(input_output_ids(item)[0])

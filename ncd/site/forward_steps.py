@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from ncd.circuit.circuit import Cell, Circuit, Loop, Value
+from ncd.circuit.circuit import Cell, Circuit, ScanLoop, Value
 from ncd.drawing.equation import sides
 from ncd.language.blocks import Equation
 from ncd.language.torch_code import Arg
@@ -21,7 +21,7 @@ class Stop:
 
     ids: tuple[str, ...]
     arrays: tuple[Value, ...]
-    unit: Cell | Loop | None = None
+    unit: Cell | ScanLoop | None = None
 
 
 def stops(circuit: Circuit) -> tuple[Stop, ...]:
@@ -33,9 +33,9 @@ def stops(circuit: Circuit) -> tuple[Stop, ...]:
     drawn, sided = drawn_ids(circuit), by_side(circuit)
     shared = {cell.id for cell in circuit.cells if sided and cell.id not in sided}
     made: dict[str, list[str]] = {}  # the ids of each stop, by the first array made there
-    found: list[tuple[tuple[Value, ...], Cell | Loop | None, list[str]]] = []
+    found: list[tuple[tuple[Value, ...], Cell | ScanLoop | None, list[str]]] = []
 
-    def stop(values: tuple[Value, ...], unit: Cell | Loop | None = None) -> None:
+    def stop(values: tuple[Value, ...], unit: Cell | ScanLoop | None = None) -> None:
         ids = [*([unit.id] if unit else []), *(value.id for value in values)]
         made.update((value.id, ids) for value in values)
         found.append((values, unit, ids))
@@ -56,7 +56,7 @@ def stops(circuit: Circuit) -> tuple[Stop, ...]:
     )
 
 
-def _units(circuit: Circuit) -> Iterator[Cell | Loop]:
+def _units(circuit: Circuit) -> Iterator[Cell | ScanLoop]:
     """Yields all ops in running order, and each scan after the ops inside it."""
     for unit in circuit.units:
         if isinstance(unit, Cell):
@@ -64,13 +64,13 @@ def _units(circuit: Circuit) -> Iterator[Cell | Loop]:
             continue
         for body in unit.bodies:
             yield from _units(body)
-        if unit.kind == "scan":
+        if isinstance(unit, ScanLoop):
             yield unit
 
 
-def _passed_arrays(unit: Cell | Loop) -> dict[str, str]:
+def _passed_arrays(unit: Cell | ScanLoop) -> dict[str, str]:
     """Returns a map from output to input for an op that only passes arrays on."""
-    said = None if isinstance(unit, Loop) else unit.op.torch_code(unit.site)
+    said = None if isinstance(unit, ScanLoop) else unit.op.torch_code(unit.site)
     args = [part for part in said if isinstance(part, Arg)] if isinstance(said, tuple) else []
     if not args or len(args) != len(unit.outputs):
         return {}

@@ -146,12 +146,11 @@ def _numbers(id: str, own: str, plain: str) -> Iterator[tuple[str, list[list[str
 
 def loop_sizes(circuit: Circuit) -> Iterator[tuple[str, str]]:
     """Yields each loop along an axis with the text of the size of that."""
-    for loop in circuit.loops:
-        arrays = (value.array for value in loop.inputs[loop.states :])
-        axes = (axis for array in arrays for axis in array if axis.name == loop.axis)
-        axis = next(axes, None) if loop.kind == "scan" else None
-        if axis is not None and has_letter(axis.size_text):
-            yield loop.id, axis.size_text.replace(FILL, "")
+    for scan in circuit.scans:
+        arrays = (value.array for value in scan.inputs[scan.states :])
+        axis = next(axis for array in arrays for axis in array if axis.name == scan.axis)
+        if has_letter(axis.size_text):
+            yield scan.id, axis.size_text.replace(FILL, "")
 
 
 def reword(text: str, words: Iterable[tuple[str, str]]) -> str:

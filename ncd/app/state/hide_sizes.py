@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from ncd.circuit.circuit import Cell, Circuit, Fence, Loop, array_names
+from ncd.circuit.circuit import Cell, Circuit, Fence, Unit, array_names
 from ncd.drawing.backends.drawing import Drawing
 from ncd.drawing.elements.labels import Label, math
 from ncd.drawing.elements.primitives import (
@@ -48,7 +48,7 @@ class HiddenSizes:
 
     def neighbour_ops(self, circuit: Circuit) -> frozenset[str]:
         """Returns the ids of the ops and loops that make or take the hidden array."""
-        units: tuple[Cell | Loop, ...] = (*circuit.cells, *circuit.loops)
+        units: tuple[Unit, ...] = (*circuit.cells, *circuit.loops)
         ends = {unit.id: {v.id for v in (*unit.inputs, *unit.outputs)} for unit in units}
         return frozenset(id for id, own in ends.items() if self.hidden in own)
 
@@ -61,7 +61,7 @@ def sizeless_options(usual: Mapping[str, Any]) -> dict[str, Any]:
 def hide_in_drawing(whole: Drawing, circuit: Circuit, veil: HiddenSizes) -> Drawing:
     """Returns the drawing without sizes, except those of answered arrays."""
     around, cells = veil.neighbour_ops(circuit), {cell.id: cell for cell in circuit.cells}
-    scans = {loop.id for loop in circuit.loops if loop.kind == "scan"}
+    scans = {scan.id for scan in circuit.scans}
     return replace(
         whole,
         description="The sizes are hidden, and one shape is asked for.",

@@ -20,7 +20,7 @@ from ncd.app.state import hide_sizes, selection
 from ncd.app.state.cache import cached_value
 from ncd.app.state.hide_sizes import HiddenSizes
 from ncd.app.teach.lesson_view import reveal
-from ncd.circuit.circuit import Cell, Circuit, Loop, Value, array_names
+from ncd.circuit.circuit import Cell, Circuit, Unit, Value, array_names
 from ncd.drawing.pipeline import draw
 from ncd.language.axes import Axis
 from ncd.language.torch_code import Arg
@@ -43,7 +43,7 @@ def array_of(circuit: Circuit, selected: str) -> str:
     """Returns the array that a selection means: the output of a selected op or block."""
     if selected in circuit.values:
         return selected
-    units: tuple[Cell | Loop, ...] = (*circuit.cells, *circuit.loops)
+    units: tuple[Unit, ...] = (*circuit.cells, *circuit.loops)
     made = {unit.id: unit.outputs for unit in units}
     made |= {fence.id: fence.states[-1] for fence in circuit.fences}
     last = made.get(selected, ())

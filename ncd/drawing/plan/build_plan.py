@@ -13,7 +13,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from ncd.circuit.circuit import Boundary, Cell, Circuit, Fence, Loop, Value
+from ncd.circuit.circuit import (
+    Boundary,
+    Cell,
+    Circuit,
+    Fence,
+    Loop,
+    RepeatLoop,
+    ScanLoop,
+    Unit,
+    Value,
+)
 from ncd.drawing.elements.plan_columns import Plan, PlanItem, Region
 from ncd.language.op import Glyph
 from ncd.words import plain_text
@@ -284,9 +294,7 @@ class _PlanBuilder:
 
     # One step ------------------------------------------------------------------------------------
 
-    def parts(
-        self, before: Boundary, step: Sequence[Cell | Loop], after: Boundary
-    ) -> list[PlanBuffer]:
+    def parts(self, before: Boundary, step: Sequence[Unit], after: Boundary) -> list[PlanBuffer]:
         """Returns the strips of one step from top to bottom, of equal length.
 
         Units without inputs get a column before the others, and units without outputs one after
@@ -310,7 +318,7 @@ class _PlanBuilder:
             self.trail(strip, length)
         return strips
 
-    def part(self, unit: Cell | Loop | Value) -> PlanBuffer:
+    def part(self, unit: Unit | Value) -> PlanBuffer:
         if isinstance(unit, Value):
             return PlanBuffer([(unit,)])
         if isinstance(unit, Loop):
@@ -357,7 +365,7 @@ class _PlanBuilder:
         taken, given = ids_of(body.inputs), ids_of(loop.outputs)
         waiting = tuple(v for v in loop.inputs if v.id not in taken and v.id in given)
         strip = self.circuit(body)
-        if loop.kind == "scan":
+        if isinstance(loop, ScanLoop):
             waiting = ()
         strip.states = [(*state, *waiting) for state in strip.states]
         strip.steps = [[*step, *self.passing(waiting)] for step in strip.steps]
@@ -376,7 +384,7 @@ class _PlanBuilder:
         if [v.id for v in inside] == [v.id for v in loop.inputs]:
             strip.states[0] = loop.inputs
             return
-        if loop.kind == "scan":
+        if isinstance(loop, ScanLoop):
             pairs: list[_Pair] = list(zip(loop.inputs, inside, strict=True))
         else:
             by_id = {v.id: v for v in inside}
@@ -459,15 +467,15 @@ def _append(whole: PlanBuffer, parts: list[PlanBuffer]) -> None:
 
 
 def _ordered_contents(
-    before: Boundary, step: Sequence[Cell | Loop], after: Boundary
-) -> list[Cell | Loop | Value]:
+    before: Boundary, step: Sequence[Unit], after: Boundary
+) -> list[Unit | Value]:
     """Returns the contents of a step from top to bottom, in the order of their arrays."""
     taker = {v.id: unit for unit in step for v in unit.inputs}
     maker = {v.id: unit for unit in step for v in unit.outputs}
     taking = _once(taker.get(v.id, v) for v in before)
     giving = _once(maker.get(v.id, v) for v in after)
     known = {unit.id for unit in taking}
-    found: list[Cell | Loop | Value] = []
+    found: list[Unit | Value] = []
     rest = iter(giving)
     there = {unit.id for unit in giving}
     for unit in taking:
@@ -482,17 +490,21 @@ def _ordered_contents(
     return [*found, *(unit for unit in step if unit.id not in seen)]
 
 
-def _once(units: Iterable[Cell | Loop | Value]) -> list[Cell | Loop | Value]:
+def _once(units: Iterable[Unit | Value]) -> list[Unit | Value]:
     return list({unit.id: unit for unit in units}.values())
 
 
 def _bracket_texts(loop: Loop) -> tuple[tuple[str, str], str]:
     """Returns the texts at a loop's brackets: foot and head of the left one, head of the right."""
-    if loop.kind == "scan":
+    if isinstance(loop, ScanLoop):
         arrays = (value.array for value in loop.inputs[loop.states :])
         axis = next(axis for array in arrays for axis in array if axis.name == loop.axis)
         name, end = axis.label or axis.name, "…" if axis.size is None else axis.size_text
         return (f"{name}=1", f"{name}={end}"), f"one step for each position of {axis.name}"
     n = len(loop.bodies)
-    weights = "with the same weights" if loop.shared else "each with its own weights"
+    weights = (
+        "with the same weights"
+        if isinstance(loop, RepeatLoop) and loop.shared
+        else "each with its own weights"
+    )
     return ("λ=1", f"λ={n}"), f"repeated {n} times, {weights}"

@@ -9,15 +9,13 @@ from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ncd.circuit.circuit import Boundary, Cell, Circuit, Fence, Loop
+from ncd.circuit.circuit import Boundary, Cell, Circuit, Fence, Loop, ScanLoop, Unit
 from ncd.language.axes import Type
 from ncd.language.cached_property import lazy_property
 from ncd.language.op import Glyph, Mark, Op, Site
 from ncd.words import plain_text
 
 # --- Replaces a part of a circuit by one unit, and removes the columns that become empty
-
-Unit = Cell | Loop
 
 
 @dataclass(frozen=True)
@@ -250,7 +248,7 @@ def _collapsed_boxes(
     return found
 
 
-def _collapsed_loop(unit: Cell | Loop, ids: Collection[str]) -> Cell | Loop:
+def _collapsed_loop(unit: Unit, ids: Collection[str]) -> Unit:
     """Returns a loop with blocks of its first body collapsed; other bodies are not drawn."""
     if isinstance(unit, Cell):
         return unit
@@ -309,7 +307,7 @@ def title(fence: Fence, loop: Loop | None = None) -> str:
     """Returns the text of a block's box: its title, and below it its number of repetitions."""
     if loop is None:
         return _two_line_title(fence.title.strip()) or fence.role.capitalize()
-    if loop.kind == "scan":
+    if isinstance(loop, ScanLoop):
         return fence.title
     body = loop.bodies[0]
     around = next((f for f in body.own_fences if f.states == body.states and f.title.strip()), None)

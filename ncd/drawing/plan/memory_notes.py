@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import ClassVar, Literal
 
-from ncd.circuit.circuit import Boundary, Cell, Circuit, Fence, Loop, Value
+from ncd.circuit.circuit import Boundary, Cell, Circuit, Fence, Loop, RepeatLoop, Unit, Value
 from ncd.drawing.plan.collapse import drop_empty_columns
 from ncd.language.axes import Type
 from ncd.language.op import Glyph, Mark, Op, Site
@@ -31,7 +31,7 @@ class SavedArrayNames:
 
     def __init__(self, circuit: Circuit) -> None:
         self.saved: _SavedNames
-        loops = [u for u in circuit.units if isinstance(u, Loop) and u.kind == "repeat"]
+        loops = [u for u in circuit.units if isinstance(u, RepeatLoop)]
         letters = iter(LETTERS)
         left = {loop.id: dict(_saved_arrays(loop, letters)) for loop in loops}
         self.saved = {id: at for own in left.values() for id, at in own.items()}
@@ -57,7 +57,7 @@ class SavedArrayNames:
         ]
         self.after = {id: number[loop.id] + 1 for loop in self.savers for id in left[loop.id]}
 
-    def calls_of(self, loop: Loop) -> Mapping[str, str]:
+    def calls_of(self, loop: RepeatLoop) -> Mapping[str, str]:
         """Returns the names of the arrays that the first body loads, if all bodies load alike."""
         found: list[list[tuple[str, int, int]]] = []
         for body in loop.bodies:
@@ -69,7 +69,9 @@ class SavedArrayNames:
         return dict(zip(first, calls, strict=True)) if all(calls) else {}
 
 
-def _saved_arrays(loop: Loop, letters: Iterator[str]) -> Iterator[tuple[str, tuple[str, int, int]]]:
+def _saved_arrays(
+    loop: RepeatLoop, letters: Iterator[str]
+) -> Iterator[tuple[str, tuple[str, int, int]]]:
     """Yields the arrays that every body leaves behind, with their letters and indexes."""
     more = {len(body.outputs) - len(body.inputs) for body in loop.bodies}
     if len(loop.bodies) < 2 or len(more) > 1 or min(more) < 1 or loop.memory:
@@ -160,7 +162,7 @@ def _rename_array(circuit: Circuit, id: str) -> Circuit:
     def state(values: Boundary) -> Boundary:
         return tuple(replace(v, id=id + COPY_SUFFIX) if v.id == id else v for v in values)
 
-    def unit(old: Cell | Loop) -> Cell | Loop:
+    def unit(old: Unit) -> Unit:
         return replace(old, inputs=state(old.inputs), outputs=state(old.outputs))
 
     steps = tuple(tuple(map(unit, step)) for step in circuit.columns)
@@ -183,14 +185,14 @@ def _outer_fence_ids(circuit: Circuit) -> tuple[str, ...]:
     return next((tuple(f for f in u.fences if f not in own) for u in circuit.units), ())
 
 
-def _with_loop(circuit: Circuit, loop: Loop) -> Circuit:
+def _with_loop(circuit: Circuit, loop: RepeatLoop) -> Circuit:
     steps = tuple(
         tuple(loop if unit.id == loop.id else unit for unit in step) for step in circuit.columns
     )
     return replace(circuit, columns=steps)
 
 
-def _saving(loop: Loop, places: SavedArrayNames) -> Loop:
+def _saving(loop: RepeatLoop, places: SavedArrayNames) -> RepeatLoop:
     """Returns the loop with a save note in its first body for each array that it leaves."""
     body = loop.bodies[0]
     for value in body.outputs:
@@ -203,7 +205,7 @@ def _saving(loop: Loop, places: SavedArrayNames) -> Loop:
     return replace(loop, bodies=(body, *loop.bodies[1:]), outputs=outputs)
 
 
-def _loading(loop: Loop, places: SavedArrayNames) -> Loop:
+def _loading(loop: RepeatLoop, places: SavedArrayNames) -> RepeatLoop:
     """Returns the loop with a load note in its first body for each array that it takes."""
     body = loop.bodies[0]
     for value in body.inputs:

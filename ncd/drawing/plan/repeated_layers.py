@@ -11,8 +11,8 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
-from ncd.circuit.circuit import Boundary, Cell, Circuit, Fence, Loop
-from ncd.drawing.plan.collapse import Subcircuit, Unit, replace_subcircuits
+from ncd.circuit.circuit import Boundary, Cell, Circuit, Fence, Loop, RepeatLoop, Unit
+from ncd.drawing.plan.collapse import Subcircuit, replace_subcircuits
 from ncd.language.cached_property import lazy_property
 from ncd.language.op import Op
 
@@ -134,7 +134,7 @@ def _kind(unit: Unit) -> Hashable:
     if isinstance(unit, Cell):
         return _op(unit.op), arrays
     bodies = tuple(_kind(u) for u in unit.bodies[0].units)
-    return unit.kind, len(unit.bodies), unit.axis, arrays, bodies
+    return unit.kind, len(unit.bodies), getattr(unit, "axis", ""), arrays, bodies
 
 
 def _op(op: Op) -> Hashable:
@@ -217,8 +217,8 @@ def _with_loop(circuit: Circuit, strip: _Segment, start: int, period: int, copie
         for n in range(copies)
     )
     bodies = (_indexed_body(bodies), *bodies[1:])
-    loop = Loop(
-        id, "repeat", circuit.term, states[0], states[-1], bodies, NAME, strip.chain,
+    loop = RepeatLoop(
+        id, circuit.term, states[0], states[-1], bodies, NAME, strip.chain,
     )  # fmt: skip
     begin = strip.first_column + start
     part = Subcircuit(begin, tuple(states), strip.chain[-1] if strip.chain else strip.id)

@@ -167,6 +167,5 @@ def led_through(target: Target, part: Term) -> dict[Path, Term]:
 
 def _scan_inputs(target: Target) -> Iterator[tuple[Path, Boundary]]:
     """Yields the path of each scan's body, and the arrays that it takes."""
-    for loop in target.circuit.loops:
-        if loop.kind == "scan":
-            yield (*target.paths.path(loop.id), 0), loop.bodies[0].inputs
+    for scan in target.circuit.scans:
+        yield (*target.paths.path(scan.id), 0), scan.bodies[0].inputs

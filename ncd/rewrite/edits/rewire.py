@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
+from ncd.circuit.circuit import RepeatLoop
 from ncd.errors import MismatchError, NCDError, UnknownNameError, short_repr
 from ncd.language.axes import Array
 from ncd.ops import Add
@@ -96,7 +97,7 @@ def _in_same_body(target: Target, source: str) -> str:
     own = target.path
     for loop in reversed(target.circuit.loops):
         path = target.paths.by_id[loop.id]
-        if loop.kind == "repeat" and own[: len(path)] == path:
+        if isinstance(loop, RepeatLoop) and own[: len(path)] == path:
             for body in loop.bodies:
                 ids = [value.id for value in body.inputs]
                 if source in ids:  # what a layer takes

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from onnx import GraphProto, ModelProto, TensorProto, ValueInfoProto, checker, helper, numpy_helper
 from torch import Tensor as Numbers
 
-from ncd.circuit.circuit import Cell, Circuit, Loop, Value
+from ncd.circuit.circuit import Cell, Circuit, ScanLoop, Value
 from ncd.circuit.elaborate import elaborate
 from ncd.circuit.sized_system import ParametricTerm, parametric_term, traced_circuit
 from ncd.errors import LimitError, MismatchError, NCDError, short_repr
@@ -29,7 +29,6 @@ from ncd.language.terms import Term, rewrite_axes
 from ncd.language.torch_code import TorchExpr
 from ncd.run.guard import compile
 from ncd.run.module import CircuitModule
-from ncd.run.program import units
 from ncd.version import VERSION
 from ncd.write.onnx.onnx_expressions import NodeWriter, untranslatable
 from ncd.write.onnx.onnx_nodes import TYPES, Kind, Nodes, Shape, Tensor, shapes, size_of
@@ -96,8 +95,8 @@ class _DynamicAxisSearch:
             self.symbols[value.id] = tuple(None if name in self.fixed else name for name in names)
 
     def walk(self, circuit: Circuit) -> None:
-        for unit in units(circuit):
-            if isinstance(unit, Loop):
+        for unit in circuit.run_order:
+            if isinstance(unit, ScanLoop):
                 self.scan(unit)
             else:
                 self.cell(unit)
@@ -124,7 +123,7 @@ class _DynamicAxisSearch:
         for value, array in zip(cell.outputs, cell.site.outputs, strict=True):
             self.symbols[value.id] = tuple(marks.get(dim.key) for dim in array.dims)
 
-    def scan(self, loop: Loop) -> None:
+    def scan(self, loop: ScanLoop) -> None:
         (body,), n = loop.bodies, loop.states
         along: Symbols = ()
         for i, (outer, inner) in enumerate(zip(loop.inputs, body.inputs, strict=True)):
@@ -311,8 +310,8 @@ class ModelGraph:
         return [helper.make_tensor_value_info(size_of(name), whole, [1]) for name in self.sizes]
 
     def _walk(self, circuit: Circuit, nodes: Nodes) -> None:
-        for unit in units(circuit):
-            if isinstance(unit, Loop):
+        for unit in circuit.run_order:
+            if isinstance(unit, ScanLoop):
                 self._scan(unit, nodes)
             else:
                 try:
@@ -378,7 +377,7 @@ class ModelGraph:
 
     # scans ----------------------------------------------------------------------------------------
 
-    def _scan(self, loop: Loop, nodes: Nodes) -> None:
+    def _scan(self, loop: ScanLoop, nodes: Nodes) -> None:
         (body,), n = loop.bodies, loop.states
         inside = Nodes(nodes.graph_constants)
         starts, along = self._enter(loop, nodes)
@@ -407,7 +406,7 @@ class ModelGraph:
         for value, tensor in zip(loop.outputs, made, strict=True):
             self.values[value.id] = nodes.rename(tensor, value.id)
 
-    def _enter(self, loop: Loop, nodes: Nodes) -> tuple[list[tuple[Tensor, int]], Shape]:
+    def _enter(self, loop: ScanLoop, nodes: Nodes) -> tuple[list[tuple[Tensor, int]], Shape]:
         """Gives a scan's body its arrays.
 
         Returns the arrays of the scan, each with the dimension that it runs along, as one, and the

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import Protocol
 
-from ncd.circuit.circuit import Cell, Value
+from ncd.circuit.circuit import Cell, RepeatLoop, Value
 from ncd.language.axes import Array, Axis, Type
 from ncd.language.op import MODULE, InitialValue
 from ncd.language.torch_code import Call, Const, Infix, Position, Size, TorchExpr, Tuple
@@ -310,7 +310,7 @@ class ClassWriter:
             return
         fences = (*part.fences[body.skip :], part.id)
         nodes = tuple(id for inner in part.bodies for id in inner.nodes)
-        if loop is None or loop.kind == "scan" or loop.shared:
+        if not isinstance(loop, RepeatLoop) or loop.shared:
             self._keep(scope.name, self._instance(scope, fences), "module", nodes)
             return
         home = self.outline.scopes[scope.path[:-1]]

@@ -10,7 +10,7 @@ from keyword import iskeyword, kwlist
 from textwrap import shorten
 from typing import Protocol
 
-from ncd.circuit.circuit import Cell, Value
+from ncd.circuit.circuit import Cell, RepeatLoop, Value
 from ncd.language.axes import Axis, Dim
 from ncd.write.torch_source.line_breaking import WIDTH
 from ncd.write.torch_source.scopes import CellCode, MethodBody, SourcePart
@@ -175,7 +175,7 @@ class VariableNames:
                 self.last.update((self.root(value), now) for value in unit.inputs)
             if isinstance(unit, Cell):
                 self._alias(unit)
-            elif unit.kind == "repeat":  # each body has a time of its own
+            elif isinstance(unit.loop, RepeatLoop):  # each body has a time of its own
                 for body in unit.bodies:
                     self.last.update((self.root(value), now) for value in body.inputs)
                     now += 1

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from ncd.circuit.circuit import Boundary, Cell, Value
+from ncd.circuit.circuit import Boundary, Cell, RepeatLoop, ScanLoop, Value
 from ncd.language.axes import Axis
 from ncd.language.torch_code import Arg, Infix, Position, TorchExpr, Weight
 from ncd.write.torch_source.expression_writer import Writer
@@ -81,7 +81,12 @@ class BlockStatements:
     def statements(self, part: SourcePart, time: int) -> list[Statement]:
         """Writes the statements of parts."""
         self.found: list[Statement] = []
-        {"block": self._block, "repeat": self._repeat, "scan": self._scan}[part.kind](part, time)
+        if isinstance(part.loop, ScanLoop):
+            self._scan(part, part.loop, time)
+        elif isinstance(part.loop, RepeatLoop):
+            self._repeat(part, part.loop, time)
+        else:
+            self._write_call(part.bodies[0], part.inputs, part.outputs, time)
         return self.found
 
     def _say(self, target: str, code: Code, nodes: Ids, indent: int = 0) -> None:
@@ -91,10 +96,6 @@ class BlockStatements:
         return [self.naming.names[value.id] for value in values]
 
     # one call -------------------------------------------------------------------------------------
-
-    def _block(self, part: SourcePart, time: int) -> None:
-        (body,) = part.bodies
-        self._write_call(body, part.inputs, part.outputs, time)
 
     def _write_call(
         self, body: MethodBody, inputs: Boundary, outputs: Boundary, time: int, more: str = ""
@@ -120,27 +121,27 @@ class BlockStatements:
 
     # repetitions ----------------------------------------------------------------------------------
 
-    def _repeat(self, part: SourcePart, time: int) -> None:
-        if len(part.bodies) > 1 and self._even(part):
-            self._write_for_loop(part, time + len(part.bodies) - 1)  # the time of the last body
+    def _repeat(self, part: SourcePart, loop: RepeatLoop, time: int) -> None:
+        if len(part.bodies) > 1 and self._even(part, loop):
+            self._write_for_loop(
+                part, loop, time + len(part.bodies) - 1
+            )  # the time of the last body
             return
         for i, body in enumerate(part.bodies):
             self._write_call(body, body.inputs, body.outputs, time + i, "skip")
 
-    def _even(self, part: SourcePart) -> bool:
+    def _even(self, part: SourcePart, loop: RepeatLoop) -> bool:
         """Returns whether one loop can run all bodies, as each takes all arrays."""
-        assert part.loop is not None
-        count = len(part.inputs) - part.loop.memory
+        count = len(part.inputs) - loop.memory
         ends = {(len(body.inputs), len(body.outputs)) for body in part.bodies}
         methods = {self.owner.method_of(body) for body in part.bodies}
         if len(methods) > 1 or ends != {(len(part.inputs), count)} or len(part.outputs) != count:
             return False
         home = self.owner.outline.scopes[part.bodies[0].scope.path[:-1]]
-        return part.loop.shared or (home.is_module_list and len(home.children) == len(part.bodies))
+        return loop.shared or (home.is_module_list and len(home.children) == len(part.bodies))
 
-    def _write_for_loop(self, part: SourcePart, time: int) -> None:
-        loop, nodes, first = part.loop, _ids(*part.bodies), part.bodies[0]
-        assert loop is not None
+    def _write_for_loop(self, part: SourcePart, loop: RepeatLoop, time: int) -> None:
+        nodes, first = _ids(*part.bodies), part.bodies[0]
         split = len(part.inputs) - loop.memory
         memory = self._variable_names(part.inputs[split:])
         targets = self._states(part.inputs[:split], memory, nodes, time)
@@ -170,9 +171,8 @@ class BlockStatements:
 
     # scans ----------------------------------------------------------------------------------------
 
-    def _scan(self, part: SourcePart, time: int) -> None:
-        loop, nodes, (body,) = part.loop, _ids(*part.bodies), part.bodies
-        assert loop is not None
+    def _scan(self, part: SourcePart, loop: ScanLoop, time: int) -> None:
+        nodes, (body,) = _ids(*part.bodies), part.bodies
         n, along = loop.states, ascii_identifier(loop.axis) or "t"
         sequences = self._variable_names(part.inputs[n:])
         targets = self._states(part.inputs[:n], sequences, nodes, time)
@@ -185,14 +185,14 @@ class BlockStatements:
         lists = self._choose_names(["outs"] * len(outs), time, {*block, *items, *outs})
         for name in lists:
             self._say(name, Code("[]"), nodes)
-        self._say("", self._loop_header(part, items, sequences), nodes)
+        self._say("", self._loop_header(loop, items, sequences), nodes)
         call = _call(self._callee(body), [*targets, *items])
         self._say(", ".join([*targets, *outs]), call, nodes, 1)
         for name, out in zip(lists, outs, strict=True):
             self._say("", Code(f"{name}.append({out})"), nodes, 1)
         for value, name in zip(part.outputs[:n], targets, strict=True):
             self.naming.reserve(value, name)
-        self._stack_outputs(part, lists, time, nodes)
+        self._stack_outputs(loop, lists, time, nodes)
 
     def _choose_names(self, wanted: Iterable[str], time: int, block: Collection[str]) -> list[str]:
         found: list[str] = []
@@ -200,15 +200,12 @@ class BlockStatements:
             found.append(self.naming.choose([variable(name)], time, {*block, *found}))
         return found
 
-    def _loop_header(
-        self, part: SourcePart, items: Sequence[str], sequences: Sequence[str]
-    ) -> Code:
+    def _loop_header(self, loop: ScanLoop, items: Sequence[str], sequences: Sequence[str]) -> Code:
         """Returns the first line of the loop over positions."""
-        assert part.loop is not None
         parts = []
-        given = part.inputs[part.loop.states :]
+        given = loop.inputs[loop.states :]
         for name, value in zip(sequences, given, strict=True):
-            dims, on = value.array.position(part.loop.axis), Code(name)
+            dims, on = value.array.position(loop.axis), Code(name)
             if len(dims) > 1:
                 on = method(on, "flatten", (Code(str(dims[0])), Code(str(dims[-1]))))
             parts.append(method(on, "unbind", (Code(str(dims[-1])),)))
@@ -217,16 +214,15 @@ class BlockStatements:
         )
         return over.with_prefix(f"for {', '.join(items)} in ").with_suffix(":")
 
-    def _stack_outputs(self, part: SourcePart, lists: list[str], time: int, nodes: Ids) -> None:
-        """Returns the code that stacks the outputs of all positions."""
-        assert part.loop is not None
-        outputs = part.outputs[part.loop.states :]
+    def _stack_outputs(self, loop: ScanLoop, lists: list[str], time: int, nodes: Ids) -> None:
+        """Writes the code that stacks the outputs of all positions."""
+        outputs = loop.outputs[loop.states :]
         for i, (name, value) in enumerate(zip(lists, outputs, strict=True)):
-            dims = value.array.position(part.loop.axis)
+            dims = value.array.position(loop.axis)
             self.owner.imports.add("import torch")
             code = Code(f"torch.stack({name}, dim={dims[-1]})")
             if len(dims) > 1:
-                axis = value.array[value.array.names.index(part.loop.axis)]
+                axis = value.array[value.array.names.index(loop.axis)]
                 code = method(code, "unflatten", (Code(str(dims[-1])), Code(str(axis.shape))))
             given = self.naming.given.get(self.naming.root(value), "x")
             target = self.naming.choose([given, "y"], time, lists[i + 1 :])

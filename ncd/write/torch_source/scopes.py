@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
-from ncd.circuit.circuit import Boundary, Cell, Circuit, Fence, Loop, Value
+from ncd.circuit.circuit import Boundary, Cell, Circuit, Fence, Loop, RepeatLoop, Unit, Value
 from ncd.language import torch_code as ex
 from ncd.language.axes import Axis, Type
 from ncd.language.blocks import Block
@@ -77,13 +76,12 @@ class MethodBody:
 class SourcePart:
     """A call of other bodies: one of a block, several of a repetition, or the step of a scan."""
 
-    kind: Literal["block", "repeat", "scan"]
     id: str  # of its fence
     bodies: tuple[MethodBody, ...]
     inputs: Boundary
     outputs: Boundary
     fences: tuple[str, ...]
-    loop: Loop | None = None
+    loop: Loop | None = None  # None for a block
 
 
 def cells(units: Iterable[Cell | SourcePart]) -> Iterator[Cell]:
@@ -104,7 +102,7 @@ class ModuleTree:
         self.fences = {fence.id: fence for fence in circuit.fences}
         self.root = Submodule(())
         self.scopes: dict[tuple[str, ...], Submodule] = {(): self.root}
-        self._waiting: list[tuple[MethodBody, Sequence[Cell | Loop]]] = []
+        self._waiting: list[tuple[MethodBody, Sequence[Unit]]] = []
         self._body(self.root, circuit.term, circuit.units, circuit.inputs, circuit.outputs)
         while self._waiting:
             body, units = self._waiting.pop()
@@ -139,7 +137,7 @@ class ModuleTree:
         self,
         scope: Submodule,
         term: Term,
-        units: Sequence[Cell | Loop],
+        units: Sequence[Unit],
         inputs: Boundary,
         outputs: Boundary,
         skip: int = 0,
@@ -150,11 +148,9 @@ class ModuleTree:
         self._waiting.append((body, units))
         return body
 
-    def _group_units(
-        self, units: Sequence[Cell | Loop], body: MethodBody
-    ) -> list[Cell | SourcePart]:
+    def _group_units(self, units: Sequence[Unit], body: MethodBody) -> list[Cell | SourcePart]:
         """Returns the units in written order, those of a named block together."""
-        groups: dict[str, list[Cell | Loop]] = {}
+        groups: dict[str, list[Unit]] = {}
         for unit in units:
             inner = (id for id in unit.fences[body.skip :] if self._is_named_block(id))
             groups.setdefault(next(inner, unit.id), []).append(unit)
@@ -173,7 +169,7 @@ class ModuleTree:
         fence = self.fences[id]
         return bool(fence.scope) and isinstance(fence.term, Block)
 
-    def _block(self, fence: Fence, units: list[Cell | Loop]) -> SourcePart:
+    def _block(self, fence: Fence, units: list[Unit]) -> SourcePart:
         taken = {value.id for unit in units for value in unit.inputs}
         given = {value.id for value in fence.states[0]}
         inputs = tuple(value for value in fence.states[0] if value.id in taken)
@@ -184,7 +180,7 @@ class ModuleTree:
         title = fence.title if fence.title.strip() else fence.scope[-1]
         scope = self._scope(fence.scope)
         body = self._body(scope, fence.term, units, *ends, skip + 1, title)
-        return SourcePart("block", fence.id, (body,), inputs, outputs, units[0].fences[:skip])
+        return SourcePart(fence.id, (body,), inputs, outputs, units[0].fences[:skip])
 
     def _loop(self, loop: Loop, around: MethodBody) -> SourcePart:
         bodies = []
@@ -192,7 +188,7 @@ class ModuleTree:
             scope, title = around.scope, ""
             if loop.name:
                 path = (*loop.scope, loop.name)
-                numbered = loop.kind == "repeat" and not loop.shared
+                numbered = isinstance(loop, RepeatLoop) and not loop.shared
                 scope = self._scope((*path, str(index)) if numbered else path)
                 title = loop.name.removesuffix("s") if numbered else loop.name
             if isinstance(circuit.term, Block) and circuit.term.title.strip():
@@ -202,9 +198,7 @@ class ModuleTree:
             made = self._body(scope, circuit.term, circuit.units, *ends, skip, title or loop.name)
             made.is_scan_step = not loop.name
             bodies.append(made)
-        return SourcePart(
-            loop.kind, loop.id, tuple(bodies), loop.inputs, loop.outputs, loop.fences, loop
-        )
+        return SourcePart(loop.id, tuple(bodies), loop.inputs, loop.outputs, loop.fences, loop)
 
 
 class _Order:
@@ -213,7 +207,7 @@ class _Order:
     A loop without cells comes after its inputs.
     """
 
-    def __init__(self, units: Sequence[Cell | Loop]) -> None:
+    def __init__(self, units: Sequence[Unit]) -> None:
         self.first: dict[str, int] = {}
         self.makers: dict[str, int] = {}
         self.bare: set[str] = set()
@@ -227,7 +221,7 @@ class _Order:
             last = max(numbers, default=self.first[unit.id])
             self.makers.update((value.id, last) for value in unit.outputs)
 
-    def order_key(self, units: list[Cell | Loop]) -> int:
+    def order_key(self, units: list[Unit]) -> int:
         real = [self.first[unit.id] for unit in units if unit.id not in self.bare]
         return min(real) if real else max(self.first[unit.id] for unit in units)
 
@@ -245,7 +239,7 @@ def _local_inputs(term: Block, inputs: Boundary, given: Boundary) -> Boundary:
     return tuple(Value(value.id, known[value.id]) for value in inputs)
 
 
-def _source_outputs(units: Sequence[Cell | Loop], outputs: Boundary) -> Boundary:
+def _source_outputs(units: Sequence[Unit], outputs: Boundary) -> Boundary:
     """Returns the outputs with the names they have where they are made."""
     known = {value.id: value for unit in units for value in unit.outputs}
     return tuple(known.get(value.id, value) for value in outputs)

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from ncd.circuit.circuit import Cell, Circuit, Loop, Value
+from ncd.circuit.circuit import Cell, Circuit, Loop, ScanLoop, Value
 from ncd.circuit.elaborate import elaborate, require_sizes
 from ncd.language.arguments import check_term, check_text
 from ncd.language.axes import Axis
@@ -90,7 +90,9 @@ class File:
                 continue
             for body in unit.bodies:
                 self._follow(body, _entering(unit, body, self._batched))
-            if unit.kind == "scan" and any(value.id in self._batched for value in unit.inputs):
+            if isinstance(unit, ScanLoop) and any(
+                value.id in self._batched for value in unit.inputs
+            ):
                 self._batched.update(value.id for value in unit.outputs)
 
     def _follow_cell(self, cell: Cell) -> None:
@@ -194,7 +196,7 @@ def _sizes(writer: ClassWriter) -> tuple[Axis, ...]:
 
 def _entering(loop: Loop, body: Circuit, batched: set[str]) -> set[str]:
     """Returns the arrays of a loop's body that have batch axes."""
-    if loop.kind == "repeat":
+    if not isinstance(loop, ScanLoop):
         return set()
     has = [value.id in batched for value in loop.inputs]
     return {

@@ -13,7 +13,7 @@ from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene, numbers_origin
 from ncd.app.state import knobs
 from ncd.app.state.controls import slider
-from ncd.circuit.circuit import Boundary, Cell, Circuit, Loop, Value
+from ncd.circuit.circuit import Boundary, Cell, Circuit, Unit, Value
 from ncd.drawing.cell_grids import Slice, dependency_slices
 from ncd.drawing.equation import sides
 from ncd.language.axes import Axis
@@ -89,7 +89,7 @@ class _CircuitLine:
     def state(self, state: Boundary) -> str:
         return f'<div class="state">{"".join(map(self.table, state))}</div>'
 
-    def step(self, step: Sequence[Cell | Loop | Value]) -> str:
+    def step(self, step: Sequence[Unit | Value]) -> str:
         ops = [unit for unit in step if isinstance(unit, Cell)]
         return f'<div class="step">{"".join(map(self.op, ops))}→</div>'
 

@@ -17,7 +17,7 @@ from ncd.app.runtime.scheduler import run_in_thread
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene, numbers_origin, with_tooltip
 from ncd.app.state.cache import cached_value
-from ncd.circuit.circuit import Cell, Circuit, Loop, Value, array_names
+from ncd.circuit.circuit import Cell, Circuit, ScanLoop, Value, array_names
 from ncd.explain.colour_scale import ColourRange
 from ncd.language.axes import Array
 from ncd.site import markup
@@ -158,7 +158,7 @@ def _array(scene: Scene, id: str) -> ArrayStatistics | None:
         return None
     focus, ends = _focus(scene, value, tensor, cut, found)
     told = [focus.pooled_maps.caption, map_component.outlier_notice(ends, focus.ends)]
-    if any(id in body.values for loop in _scans(scene) for body in loop.bodies):
+    if any(id in body.values for loop in scene.circuit.scans for body in loop.bodies):
         told.append("It is made anew at every position of the scan; these are its last numbers.")
     map_component.render(
         "values",
@@ -243,13 +243,9 @@ def _card(scene: Scene, value: Value, found: ArrayStatistics) -> str:
     )
 
 
-def _scans(scene: Scene) -> list[Loop]:
-    return [loop for loop in scene.circuit.loops if loop.kind == "scan"]
-
-
 def _neighbours(scene: Scene, id: str) -> tuple[str, str]:
     """Returns links to the op that makes an array and to those that read it."""
-    units: list[Cell | Loop] = [*scene.circuit.cells, *_scans(scene)]
+    units: tuple[Cell | ScanLoop, ...] = (*scene.circuit.cells, *scene.circuit.scans)
     maker = next((u for u in units if any(v.id == id for v in u.outputs)), None)
     takers = [u for u in units if any(v.id == id for v in u.inputs)]
     if maker is not None:
@@ -261,7 +257,7 @@ def _neighbours(scene: Scene, id: str) -> tuple[str, str]:
     return where, ", ".join(map(_unit_link, takers))
 
 
-def _unit_link(unit: Cell | Loop) -> str:
+def _unit_link(unit: Cell | ScanLoop) -> str:
     label = unit.op.display_name if isinstance(unit, Cell) else f"Scan along {unit.axis}"
     return _link(unit.id, label)
 
