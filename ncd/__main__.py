@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import NoReturn, get_args
 
 import ncd
-from ncd.cli.ask_command import ask
 from ncd.cli.commands import (
+    ask,
     check,
     cost,
     crowd,

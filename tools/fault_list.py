@@ -104,7 +104,7 @@ FAULTS = (
     Fault("write/onnx/onnx_model.py", "if dim.key not in own]", "if dim.key in own]"),
     Fault("site/widget.py", "max(16, 4 * size)", "max(16, size)"),
     Fault(
-        "drawing/legend/sign_lookup.py",
+        "drawing/legend/legend.py",
         '"concat" if len(mark.ins) > 1',
         '"concat" if len(mark.ins) > 2',
     ),

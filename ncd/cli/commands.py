@@ -45,8 +45,21 @@ from ncd.cli.system_argument import (
 from ncd.errors import ParseError
 from ncd.language.terms import Term
 from ncd.read.configs.config_reader import read_config
+from ncd.read.recognise import strip_prompts
 
 # --- The commands; each prints its result and returns the exit code
+
+
+def ask(args: argparse.Namespace) -> int:
+    from ncd.cli.answer_output import answer_data, answer_lines
+
+    text = strip_prompts(file_text(args.file))  # as its edits are of
+    answer = ncd.ask(text, args.files)
+    if args.json:
+        print_json(answer_data(answer))
+    else:
+        print("\n".join(answer_lines(answer, text)))
+    return 1 if any(each.kind == "failure" for each in answer.findings) else 0
 
 
 def list_(args: argparse.Namespace) -> int:
@@ -366,9 +379,7 @@ def import_(args: argparse.Namespace) -> int:
         _write(term, model.title, args)
         _report(term, term_data(term), args)
         return 0
-    from ncd.cli.answer_text import finding_lines
-    from ncd.cli.import_data import import_data
-    from ncd.cli.import_findings import import_findings
+    from ncd.cli.answer_output import finding_lines, import_data, import_findings
     from ncd.read.torch_module.from_torch import imported_file
 
     found = imported_file(args.module, args.inputs)

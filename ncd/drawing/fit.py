@@ -28,9 +28,9 @@ from ncd.drawing.elements.routing import bend_width
 from ncd.drawing.marks.marks import headroom, mark_width, names_its_array, takes_cap
 from ncd.drawing.placement.axis_labels import axis_label
 from ncd.drawing.placement.thumbnail_places import thumbnail_places
-from ncd.drawing.plan.abbreviation import collapsed as collapse_shown
 from ncd.drawing.plan.build_plan import plan
 from ncd.drawing.plan.collapse import CollapsibleBlock, blocks
+from ncd.drawing.plan.collapse import collapsed as collapse_shown
 from ncd.errors import SizeError, short_repr
 from ncd.language.arguments import Labels
 from ncd.language.axes import Axis

@@ -31,7 +31,7 @@ from ncd.drawing.backends.svg import Place, Spot, SvgTemplate, Way, with_descrip
 from ncd.drawing.elements.primitives import DrawingData, DrawnGlyph, DrawnWire
 from ncd.drawing.equation import sides
 from ncd.drawing.placement.layout import wire_words
-from ncd.drawing.plan.abbreviation import collapsed
+from ncd.drawing.plan.collapse import collapsed
 from ncd.drawing.plan.repeated_layers import fold_repetitions
 from ncd.language.axes import Array
 from ncd.language.cached_property import HashedKey

@@ -32,10 +32,8 @@ from ncd.drawing.fit import (
 from ncd.drawing.layout_cache import cached_drawing
 from ncd.drawing.placement.layout import lay, stitch_rows
 from ncd.drawing.placement.thumbnail_places import thumbnail_places
-from ncd.drawing.plan.abbreviation import collapsed
 from ncd.drawing.plan.build_plan import first_bodies, plan
-from ncd.drawing.plan.collapse import CollapsedBox
-from ncd.drawing.plan.memory_notes import MemoryNote, original
+from ncd.drawing.plan.collapse import CollapsedBox, MemoryNote, collapsed, original
 from ncd.drawing.plan.repeated_layers import fold_repetitions
 from ncd.errors import ParseError, SizeError, UnknownNameError
 from ncd.errors import short_repr as quoted
@@ -289,9 +287,7 @@ def _lay_out(rows: list[Plan], options: Options) -> Drawing:
 # --- Drawings of one block, with the ids that its arrays and ops have in the whole term
 
 
-def draw_part(
-    term: Term, id: str, labels: Labels = "names", *, width: float = 1280.0, dark: bool = False
-) -> Drawing:
+def draw_part(term: Term, id: str, labels: Labels = "names", *, dark: bool = False) -> Drawing:
     """Draws the inside of one block of a term.
 
     >>> from ncd import Block
@@ -301,7 +297,7 @@ def draw_part(
     ['n1']
     """
     inside = block_circuit(elaborate(term), id)
-    options = Options(labels, "auto", width, (), False, False, dark, "", ())
+    options = Options(labels, "auto", 1280.0, (), False, False, dark, "", ())
     return cached_drawing(inside, options, labels != "names", lambda: draw_circuit(inside, options))
 
 

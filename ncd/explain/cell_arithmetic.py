@@ -466,11 +466,11 @@ def arithmetic(
     """Returns how an op made one number of an output; None if unknown, as for a parameter."""
     said = cell.expressions
     if len(said) < len(cell.outputs):
-        return _piece(cell, output, index, said[0])
+        return _piece(output, index, said[0])
     return ArithmeticReader(module, values, cell, index).read(said[output], index)
 
 
-def _piece(cell: Cell, output: int, index: Index, said: ex.TorchExpr) -> CopyArithmetic | None:
+def _piece(output: int, index: Index, said: ex.TorchExpr) -> CopyArithmetic | None:
     """Returns the place in an array that was cut into pieces."""
     if not isinstance(said, ex.Method) or said.name != "split":
         return None

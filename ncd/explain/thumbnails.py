@@ -152,23 +152,6 @@ def thumbnail_frames(circuit: Circuit) -> dict[str, Thumbnail]:
     return found
 
 
-def thumbnail(
-    array: Array,
-    values: Tensor,
-    *,
-    dark: bool = False,
-    origin: str = "",
-    marked: Mapping[str, int] = MappingProxyType({}),
-) -> Thumbnail | None:
-    """Returns the thumbnail of an array; None if there is nothing to show.
-
-    ``origin`` is the role of the op that makes it, or "input". A vector of a softmax is drawn as
-    bars, one channel or three that go in as a picture.
-    """
-    cells = thumbnail_cells(array, values, origin)
-    return None if cells is None else cells.paint(dark, marked)
-
-
 @dataclass(frozen=True)
 class ThumbnailCells:
     """The numbers that a thumbnail shows: chosen and pooled, without colours yet.

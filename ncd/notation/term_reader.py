@@ -275,7 +275,6 @@ PARSE_METHODS: Mapping[str, Callable[[str], Any]] = {
     "Signature.parse": Signature.parse,
 }
 NAMES: Mapping[str, Callable[..., Any]] = {**KINDS, **SIZES, **PARSE_METHODS, "Axes": Axes}
-Values = Mapping[str, Any]
 R = TypeVar("R")
 
 

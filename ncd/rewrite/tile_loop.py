@@ -19,8 +19,7 @@ from ncd.language.axes import Array, Dim
 from ncd.language.op import RunningStatistic
 from ncd.language.torch_code import Const, Infix, Position, TorchExpr
 from ncd.rewrite.tile_schedule import ScheduledOp, Stage, Stream
-from ncd.run.evaluate import TensorOptions, compile_exprs
-from ncd.run.formula_values import formula_value
+from ncd.run.evaluate import TensorOptions, compile_exprs, formula_value
 from ncd.run.module import as_int64, check_shapes
 
 # --- Tensors with named dimensions, cut into tiles; and formulas of them

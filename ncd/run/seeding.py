@@ -20,7 +20,7 @@ from ncd.language.cached_property import HashedKey
 from ncd.language.op import InitialValue
 from ncd.language.terms import Term
 from ncd.run.device import device as find_device
-from ncd.run.formula_values import formula_value
+from ncd.run.evaluate import formula_value
 from ncd.run.limits import Limits, check_input_memory
 
 

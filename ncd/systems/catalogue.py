@@ -33,16 +33,16 @@ from ncd.systems.language_models.gpt2 import GPT_2 as GPT_2
 from ncd.systems.language_models.bert import BERT as BERT
 from ncd.systems.language_models.t5 import T5 as T5
 from ncd.systems.language_models.llama import LLAMA as LLAMA
-from ncd.systems.language_models.gemma import GEMMA as GEMMA
-from ncd.systems.language_models.mixtral import MIXTRAL as MIXTRAL
+from ncd.systems.language_models.llama import GEMMA as GEMMA
+from ncd.systems.language_models.llama import MIXTRAL as MIXTRAL
 from ncd.systems.language_models.deepseek import DEEPSEEK as DEEPSEEK
-from ncd.systems.images.convolution_layer import CONVOLUTION as CONVOLUTION
-from ncd.systems.images.pooling_layer import POOLING as POOLING
-from ncd.systems.images.transposed_convolution import (
+from ncd.systems.images.convolution_layers import CONVOLUTION as CONVOLUTION
+from ncd.systems.images.convolution_layers import POOLING as POOLING
+from ncd.systems.images.convolution_layers import (
     TRANSPOSED_CONVOLUTION as TRANSPOSED_CONVOLUTION,
 )
-from ncd.systems.images.convolution_stack import RECEPTIVE_FIELD as RECEPTIVE_FIELD
-from ncd.systems.images.separable_convolution import DEPTHWISE_SEPARABLE as DEPTHWISE_SEPARABLE
+from ncd.systems.images.convolution_layers import RECEPTIVE_FIELD as RECEPTIVE_FIELD
+from ncd.systems.images.convolution_layers import DEPTHWISE_SEPARABLE as DEPTHWISE_SEPARABLE
 from ncd.systems.images.small_recognisers import IMAGE_RECOGNISER as IMAGE_RECOGNISER
 from ncd.systems.images.small_recognisers import LENET as LENET
 from ncd.systems.images.resnet import RESIDUAL_BLOCK as RESIDUAL_BLOCK

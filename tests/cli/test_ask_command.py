@@ -12,7 +12,7 @@ import pytest
 import ncd
 from ncd.__main__ import main
 from ncd.answers.answer import Answer
-from ncd.cli.answer_text import answer_data, answer_lines
+from ncd.cli.answer_output import answer_data, answer_lines
 from ncd.findings.reading.finding import Cure, Edit, Finding
 from tests.cli.test_commands import Capture, output
 

@@ -12,8 +12,8 @@ from ncd.drawing.elements.plan_columns import PlanItem
 from ncd.drawing.elements.primitives import move_drawing
 from ncd.drawing.fit import _cheapest, breaks, estimate
 from ncd.drawing.lint.lint import lint
-from ncd.drawing.plan.abbreviation import collapsed
 from ncd.drawing.plan.build_plan import plan
+from ncd.drawing.plan.collapse import collapsed
 from tests.drawing.large_systems import LARGE
 
 SIZES = Axes(t=5, m=4, **{f"m{n}": 4 for n in range(20)})

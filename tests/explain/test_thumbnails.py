@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from io import BytesIO
+from types import MappingProxyType
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ from PIL import Image
 import ncd
 from ncd.drawing.elements.primitives import Thumbnail
 from ncd.explain.colour_scale import palette
-from ncd.explain.thumbnails import LARGEST, thumbnail, thumbnail_frames, thumbnails
+from ncd.explain.thumbnails import LARGEST, thumbnail_cells, thumbnail_frames, thumbnails
 
 PAGE = {False: (255, 255, 255), True: (0x16, 0x1B, 0x22)}  # the colour of zero
 
@@ -24,10 +26,16 @@ def pictures(name: str, **sizes: int) -> dict[str, Thumbnail]:
     return thumbnails(module, ncd.trace(module, *ncd.example_inputs(term)))
 
 
-def of(text: str, values: torch.Tensor, **more: str | bool) -> Thumbnail:
-    made = thumbnail(ncd.Array.parse(text), values, **more)  # type: ignore[arg-type]
-    assert made is not None
-    return made
+def of(
+    text: str,
+    values: torch.Tensor,
+    origin: str = "",
+    dark: bool = False,
+    marked: Mapping[str, int] = MappingProxyType({}),
+) -> Thumbnail:
+    cells = thumbnail_cells(ncd.Array.parse(text), values, origin)
+    assert cells is not None
+    return cells.paint(dark, marked)
 
 
 def pixels(made: Thumbnail, tile: int = 0) -> np.ndarray:
@@ -70,7 +78,7 @@ def test_only_new_arrays_of_several_numbers_have_one(text: str, shown: list[str]
 
 def test_whole_numbers_too_many_and_unknown_ones_have_none() -> None:
     def none(text: str, values: torch.Tensor) -> bool:
-        return thumbnail(ncd.Array.parse(text), values) is None
+        return thumbnail_cells(ncd.Array.parse(text), values, "") is None
 
     assert none("t:3#v:9", torch.tensor([1, 2, 3]))
     assert none("t:3", torch.tensor([True, False, True]))

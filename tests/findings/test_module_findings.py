@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 import ncd
-from ncd.cli.import_findings import import_findings
+from ncd.cli.answer_output import import_findings
 from ncd.errors import ParseError
 
 SOURCE = '''import torch

@@ -11,8 +11,7 @@ from ncd import Elementwise, Param
 from ncd.app.figure.backward_diagram import readable
 from ncd.circuit.elaborate import elaborate
 from ncd.drawing.lint.lint import lint
-from ncd.drawing.plan.collapse import CollapsedBox
-from ncd.drawing.plan.memory_notes import MemoryNote
+from ncd.drawing.plan.collapse import CollapsedBox, MemoryNote
 from ncd.language.op import ArrayHandle
 from ncd.language.step_wires import AppliedTerm
 from ncd.rewrite.backward_blocks import (

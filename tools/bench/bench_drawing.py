@@ -12,7 +12,7 @@ from ncd.circuit.elaborate import elaborate
 from ncd.drawing import layout_cache
 from ncd.drawing.lint.lint import lint
 from ncd.drawing.pipeline import draw
-from ncd.drawing.placement.y_coordinates import levels
+from ncd.drawing.placement.coordinates import levels
 from ncd.language.terms import Term, Then
 from ncd.run.guard import compile
 from ncd.run.measurement import medians

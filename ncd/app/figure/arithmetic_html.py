@@ -417,7 +417,7 @@ def products(scene: Scene, cell: Cell, how: Products, index: Place | None = None
         TableRow(
             factor_name(scene, cell, factor),
             factor.values,
-            links=_sources(scene, cell, how, factor, shown, index),
+            links=_sources(cell, how, factor, shown, index),
         )
         for factor in how.factors
         if several
@@ -429,7 +429,6 @@ def products(scene: Scene, cell: Cell, how: Products, index: Place | None = None
 
 
 def _sources(
-    scene: Scene,
     cell: Cell,
     how: Products,
     factor: Numbers,

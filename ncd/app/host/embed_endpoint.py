@@ -19,7 +19,6 @@ from starlette.types import Receive, Scope, Send
 import ncd
 from ncd.app.figure import diagram
 from ncd.app.host import live_endpoint
-from ncd.app.host.addresses import split
 from ncd.app.page import navigation
 from ncd.app.parts.html_panel import StaticFile, read_static
 from ncd.app.runtime import scheduler
@@ -27,6 +26,7 @@ from ncd.app.scene import own_entry
 from ncd.app.scene.edited_system import EDITS_KEY, entry_of
 from ncd.app.state import selection
 from ncd.app.state.knobs import FORMATS
+from ncd.app.state.link_text import split_address
 from ncd.drawing.elements.fonts import all_faces_css
 from ncd.site import markup
 from ncd.site.entry_page import size_range
@@ -102,7 +102,7 @@ def page_html(name: str, said: Mapping[str, str], address: str = "") -> str:
 
 def _discovery(address: str, title: str) -> str:
     """Returns the link by which other programs find the oEmbed answer of a page."""
-    site = split(address)
+    site = split_address(address)
     href = f"{site.scheme}://{site.netloc}/{OEMBED}?{urlencode({'url': address})}"
     kind = 'rel="alternate" type="application/json+oembed"'
     return f'<link {kind} href="{markup.text(href)}" title="{markup.text(title)}">'
@@ -126,7 +126,7 @@ def oembed(scope: Scope, framed: bool) -> Response:
         return PlainTextResponse("The answer is JSON.", 501)
     if not framed:
         return PlainTextResponse(NO_FRAMES_TEXT, 403)
-    site = split(asked.get("url", ""))
+    site = split_address(asked.get("url", ""))
     entry = _entry(site.path, site.query)
     known = site.scheme in ("http", "https") and site.netloc == request.headers.get("host")
     if entry is None or not known:

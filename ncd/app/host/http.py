@@ -29,7 +29,6 @@ from ncd.app.host import (
     live_endpoint,
     ninety_seconds_endpoint,
 )
-from ncd.app.host.addresses import split
 from ncd.app.host.presenter_endpoints import (
     CODE,
     LESSON_FILE,
@@ -44,6 +43,7 @@ from ncd.app.page import page_head as page_style
 from ncd.app.parts.html_panel import read_static
 from ncd.app.runtime import streamlit_internals
 from ncd.app.state import selection
+from ncd.app.state.link_text import split_address
 from ncd.app.teach.lesson_view import EARLY
 from ncd.site import markup
 
@@ -242,7 +242,7 @@ class ServerMiddleware:
             return False
         if origin is None:
             return True
-        site = split(origin).netloc
+        site = split_address(origin).netloc
         named = tuple(name for name in self.hosts if name != "*")  # any host, but not any site
         forwarded = headers.get("x-forwarded-host", "") if named != self.hosts else ""
         if not site or (site not in (host, forwarded) and not is_allowed_host(site, named)):

@@ -21,7 +21,6 @@ from starlette.types import Receive, Scope, Send
 import ncd
 from ncd.app.figure.diagram import axis_chips_html
 from ncd.app.host import live_endpoint
-from ncd.app.host.addresses import split
 from ncd.app.panels.attention import attention_maps
 from ncd.app.panels.attention.attention_maps import ATTENTION_MAPS
 from ncd.app.panels.walk.shapes_and_cost import COST_TABLE, SHAPES, cost_html, shapes_html
@@ -35,7 +34,7 @@ from ncd.app.scene.scene import Scene, build_term
 from ncd.app.scene.session_weights import shipped_or_served
 from ncd.app.state import knobs, selection
 from ncd.app.state.knobs import SEED
-from ncd.app.state.link_text import MARK, compress_text, decompress_text
+from ncd.app.state.link_text import MARK, compress_text, decompress_text, split_address
 from ncd.drawing.backends.drawing import Drawing
 from ncd.errors import LimitError, NCDError, ParseError
 from ncd.explain.colour_scale import ColourRange
@@ -150,7 +149,7 @@ def svg(address: str) -> bytes:
     >>> svg("http://localhost:8501/unet")[:4], svg("unet")
     (b'<svg', b'')
     """
-    parts = split(address) if len(address) <= ADDRESS else split("")
+    parts = split_address(address) if len(address) <= ADDRESS else split_address("")
     if parts.scheme not in ("http", "https") or not parts.netloc:
         return b""
     written = BytesIO()

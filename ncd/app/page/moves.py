@@ -18,7 +18,7 @@ import streamlit as st
 from ncd.app.figure import diagram
 from ncd.app.page.page_scene import page_scene
 from ncd.app.parts import heatmap
-from ncd.app.parts.sent_parts import Parts, collected_parts
+from ncd.app.parts.html_panel import Parts, collected_parts
 from ncd.app.runtime import scheduler, streamlit_internals
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.refusal import Refusal

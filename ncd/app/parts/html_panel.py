@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import streamlit as st
 
-from ncd.app.parts import sent_parts
 from ncd.app.state import selection
 from ncd.app.state.controls import Control, pick
 from ncd.site.markup import DIAGRAM_CSS, PANEL_CSS
@@ -90,7 +91,7 @@ def render(
         if not pick(controls, name, text) and on_pick is not None and isinstance(value, str):
             on_pick(value)
 
-    sent_parts.send(
+    send(
         _html_component,
         key,
         {"html": html},
@@ -112,3 +113,46 @@ def sent_value(key: str, name: str) -> Any:
     """Returns the value that a component has sent under a name, or None."""
     state = st.session_state.get(key)
     return None if state is None else getattr(state, name, None)
+
+
+# --- Data that panels send to their components: at once, or collected to answer a move
+
+
+Parts = dict[str, Mapping[str, Any]]  # the data of components by their keys
+_ANSWER: ContextVar[Parts | None] = ContextVar("parts of a move", default=None)
+
+
+def send(
+    component: Callable[..., Any],
+    key: str,
+    data: Mapping[str, Any],
+    **callbacks: Callable[[], None],
+) -> None:
+    """Shows data in a component; where parts are collected, it is kept instead."""
+    collected = _ANSWER.get()
+    if collected is not None:
+        collected[key] = data
+    else:
+        component(key=key, data={**data, "part": key}, **callbacks)
+
+
+def is_collecting() -> bool:
+    """Returns whether parts are collected, so that no widget can be shown."""
+    return _ANSWER.get() is not None
+
+
+@contextmanager
+def collected_parts() -> Iterator[Parts]:
+    """Collects what the enclosed code sends, by the keys of the components.
+
+    >>> with collected_parts() as parts:
+    ...     send(print, "shapes", {"html": "<table>"})
+    >>> parts
+    {'shapes': {'html': '<table>'}}
+    """
+    parts: Parts = {}
+    token = _ANSWER.set(parts)
+    try:
+        yield parts
+    finally:
+        _ANSWER.reset(token)

@@ -13,7 +13,7 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from ncd.app.parts import heatmap, sent_parts
+from ncd.app.parts import heatmap, html_panel
 from ncd.app.parts.html_panel import apply_component_selection, read_static, sent_value
 from ncd.app.state.controls import Choice, Control, pick
 from ncd.explain.colour_scale import ColourRange, PooledMaps
@@ -184,7 +184,7 @@ def render(
             on_pick(name, value)
 
     shown = {"head": head, "side": side, "map": map and map.data, "aside": aside, "foot": foot}
-    sent_parts.send(
+    html_panel.send(
         _maps,
         key,
         shown,

@@ -1,11 +1,11 @@
-"""Text inside a link, and session keys that a link stores."""
+"""Text inside a link, session keys that a link stores, and addresses that visitors write."""
 
 from __future__ import annotations
 
 import zlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from dataclasses import dataclass
-from urllib.parse import quote
+from urllib.parse import SplitResult, quote, urlsplit
 
 # --- Text inside a link: as it is, or compressed where that is shorter
 
@@ -82,3 +82,21 @@ class LinkParameter:
             return text[: self.max_length]  # parsed by the knobs
         known = text in self.choices if self.choices else len(text) <= self.max_length
         return text if known else None
+
+
+# --- Addresses that visitors write
+
+
+NO_ADDRESS = SplitResult("", "", "", "", "")
+
+
+def split_address(address: str) -> SplitResult:
+    """Returns the parts of an address, all empty for a text that is none.
+
+    >>> split_address("http://[").netloc, split_address("http://localhost:8501/unet").netloc
+    ('', 'localhost:8501')
+    """
+    try:
+        return urlsplit(address)
+    except ValueError:  # such as half of a pair of square brackets
+        return NO_ADDRESS

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal, get_args
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -46,7 +46,6 @@ GAP = 5.0  # between tiles, and between words and tiles
 MARGIN = 36.0  # the room of words, and of a number's digits
 ONE_ARRAY_STEPS = (1, 2, 3)  # the steps of one array, whose words fit a phone
 Kind = Literal["input", "scores", "shares", "mix"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,6 @@ from ncd.drawing.elements.primitives import (
     Path,
     PictureTile,
     Point,
-    Rectangle,
     Text,
     corners,
     line,
@@ -243,18 +242,6 @@ def commands(path: Path, closed: bool = False) -> str:
             letter, way = goes, by
             found.append(f"{letter}{_short_number(way)}")
     return "".join(found) + "z" * closed
-
-
-def rectangle(box: Rectangle) -> str:
-    """Returns the outline of a box.
-
-    >>> rectangle(Rectangle(1, 2, 4, 6.5))
-    'M1 2h3v4.5h-3z'
-    """
-    x0, y0, x1, y1 = (round(side * PLACES) for side in box)
-    width, height = x1 - x0, y1 - y0
-    start = f"M{_short_number(x0)}{_following_number(y0)}"
-    return f"{start}h{_short_number(width)}v{_short_number(height)}h{_short_number(-width)}z"
 
 
 def _hundredths(point: tuple[float, float]) -> tuple[int, int]:

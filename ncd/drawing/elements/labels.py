@@ -350,7 +350,7 @@ def unbroken(text: str) -> list[str]:
 
 
 @lru_cache(maxsize=1024)
-def wrap(text: str, width: float, size: float = 14, weight: int = 400) -> tuple[Label, ...]:
+def wrap(text: str, width: float, size: float = 14) -> tuple[Label, ...]:
     """Breaks text into lines of `sans` no wider than `width`, except for longer single words.
 
     >>> [line.words for line in wrap("We copy the injected data", 90)]
@@ -359,6 +359,6 @@ def wrap(text: str, width: float, size: float = 14, weight: int = 400) -> tuple[
     lines: tuple[str, ...] = ()
     for word in unbroken(text):
         longer = f"{lines[-1]} {word}" if lines else word
-        fits = sans(longer, size, weight).width <= width
+        fits = sans(longer, size).width <= width
         lines = (*lines[:-1], longer) if fits or not lines else (*lines, word)
-    return tuple(sans(line, size, weight) for line in lines)
+    return tuple(sans(line, size) for line in lines)

@@ -51,10 +51,10 @@ class Rectangle(NamedTuple):
         x0, y0, x1, y1 = self
         return _new_tuple(Rectangle, (x0 - by, y0 - by, x1 + by, y1 + by))
 
-    def meets(self, other: Rectangle, slack: float = 0.0) -> bool:
-        """Returns whether two boxes overlap by more than ``slack`` in both directions."""
+    def meets(self, other: Rectangle) -> bool:
+        """Returns whether two boxes overlap in both directions."""
         shared, (x0, y0, x1, y1) = sectRect(self, other)
-        return bool(shared) and min(x1 - x0, y1 - y0) > slack
+        return bool(shared) and min(x1 - x0, y1 - y0) > 0
 
     @staticmethod
     def union(boxes: Iterable[Rectangle]) -> Rectangle:

@@ -189,7 +189,6 @@ BOX_TEXT = 17.0  # the text in a box
 SUM = 18.0  # the + of a sum
 WINDOW = 15.5  # kernel and stride
 WORD = 15.5  # Max, mean and the like
-WINDOW_WORD = 12.0  # Max in a window
 TINY = 11.0  # the T of a transposed convolution
 LABEL_LIFT = 4.5  # of a name's baseline over its wire
 LABEL_ROOM = 1.5  # of a name from the wire over it, and of its descent from its own

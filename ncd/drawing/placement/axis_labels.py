@@ -19,7 +19,7 @@ NONE: Mapping[str, str] = MappingProxyType({})
 REPEAT_STEPS = 3  # steps after which a label is repeated where wires meet
 
 
-def axis_label(axis: Axis, labels: Labels, size: float = style.NAME, cast: str = "") -> Label:
+def axis_label(axis: Axis, labels: Labels, cast: str = "") -> Label:
     """Returns the label of a wire: the axis' name as mathematics, its size, or both.
 
     >>> axis_label(Axis("c", 64, label="c_{5-λ}"), "both").words
@@ -28,10 +28,11 @@ def axis_label(axis: Axis, labels: Labels, size: float = style.NAME, cast: str =
     barred = axis.sequence or axis.spatial
     name, to = axis.label or axis.name, f"→{cast}" if cast else ""
     if axis.size is None or labels == "names" or axis.name == axis.size_text:
-        return math(name + to, size, bold=axis.spatial, bar=barred)
+        return math(name + to, style.NAME, bold=axis.spatial, bar=barred)
     if labels == "sizes":
-        return math(axis.size_text + to, size)
-    return math(f"{axis.display_name}={axis.size_text}{to}", size, bold=axis.spatial, bar=barred)
+        return math(axis.size_text + to, style.NAME)
+    both = f"{axis.display_name}={axis.size_text}{to}"
+    return math(both, style.NAME, bold=axis.spatial, bar=barred)
 
 
 def names(

@@ -27,9 +27,9 @@ from ncd.drawing.elements.primitives import (
     simplified_path,
 )
 from ncd.drawing.placement.axis_labels import hidden_input_wires
+from ncd.drawing.placement.coordinates import ColumnPositions
 from ncd.drawing.placement.repeated_parts import RepeatedPart
 from ncd.drawing.placement.wire_order import Gaps
-from ncd.drawing.placement.x_coordinates import ColumnPositions
 
 # --- The dashed separators between arrays
 

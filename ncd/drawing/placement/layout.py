@@ -35,13 +35,12 @@ from ncd.drawing.elements.primitives import (
 from ncd.drawing.elements.routing import GlyphCanvas, ObstacleGrid, stems
 from ncd.drawing.marks.marks import mark_width, paint, takes_cap
 from ncd.drawing.placement.axis_labels import NONE, Names, hidden_input_wires, names
+from ncd.drawing.placement.coordinates import ColumnPositions, columns, rows
 from ncd.drawing.placement.fences import bands as behind
 from ncd.drawing.placement.fences import dashes, fences, titles
 from ncd.drawing.placement.repeated_parts import RepeatedPart, repeats
 from ncd.drawing.placement.thumbnail_places import NOWHERE, ThumbnailPlaces
 from ncd.drawing.placement.wire_order import Gaps
-from ncd.drawing.placement.x_coordinates import ColumnPositions, columns
-from ncd.drawing.placement.y_coordinates import rows
 from ncd.drawing.plan.build_plan import ids_of
 from ncd.language.arguments import Labels
 from ncd.language.axes import Array, Axis

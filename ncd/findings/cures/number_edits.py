@@ -18,7 +18,6 @@ LARGEST = 2**20
 MIN_COST = 1.0  # cost of any of these edits
 SEARCH_RADIUS = 48  # numbers around the present one
 RARE = ("kernel_size", "stride", "padding", "dilation", "output_padding")  # seldom the mistake
-PARTS = ("heads", "num_heads", "nhead", "n_heads", "n_head", "groups", "num_groups")
 
 
 def number_edits(failure: Failure) -> Iterator[Candidate]:

@@ -9,8 +9,6 @@ from collections.abc import Iterator
 
 from ncd.findings.reading.finding import Edit, further_argument
 
-FUNCTIONS = (ast.FunctionDef, ast.Lambda, ast.AsyncFunctionDef)
-
 
 class SourceText:
     """A source with its syntax tree.

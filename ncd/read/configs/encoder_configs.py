@@ -18,8 +18,7 @@ from ncd.read.configs.config_fields import (
     named_activation,
 )
 from ncd.systems.language_models.bart import BartStyle, bart
-from ncd.systems.language_models.bert import Encoder, bert
-from ncd.systems.language_models.deberta import Distances, deberta
+from ncd.systems.language_models.bert import Distances, Encoder, bert, deberta
 from ncd.systems.language_models.gpt2 import gpt2
 from ncd.systems.language_models.t5 import T5Style, t5
 from ncd.systems.language_models.whisper import whisper

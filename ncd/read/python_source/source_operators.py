@@ -159,7 +159,6 @@ ARITHMETIC_TYPES = (
     range,
     type(None),
 )
-DTYPES = (torch.dtype, torch.device)
 
 
 def binary_result(

@@ -185,7 +185,6 @@ PATTERNS: tuple[tuple[str, str], ...] = (
     ("layer norm", LAYER_NORM_FORMULA),
     ("rms norm", "x / sqrt(mean(x ** 2) + eps) * w"),
 )
-FUNCTIONS = ("erf", "exp", "largest", "sigmoid", "tanh", "total")
 ANCHORS = ("erf", "exp", "pow", "rsqrt", "sigmoid", "sqrt", "tanh")  # one is in each of them
 
 
@@ -266,7 +265,6 @@ IDENTITY_CALLS = (
     "type_as",
 )  # give the same numbers
 SPREAD = ("expand", "reshape", "unsqueeze", "view")  # of learned rows, to the rank of an array
-MAXIMA = ("amax", "max")
 
 
 class NoForm(Exception):

@@ -42,7 +42,6 @@ from ncd.rewrite.rules.rule import (
 from ncd.rewrite.rules.term_recorder import Parameters, TermRecorder
 
 MakeWeights = Callable[[Weights], Weights]
-MOST_OPERANDS = 6  # of an einsum, whose orders are all tried
 
 
 @dataclass(frozen=True)

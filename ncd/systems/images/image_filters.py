@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from ncd.systems.images.convolution_layer import FILTER_NAMES
+from ncd.systems.images.convolution_layers import FILTER_NAMES
 
 
 def _rise(k: int, n: int, along: int) -> Tensor:

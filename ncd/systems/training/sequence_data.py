@@ -18,8 +18,7 @@ from string import ascii_lowercase, digits
 import torch
 from torch import Tensor
 
-from ncd.systems.training.dice import Dice
-from ncd.systems.training.story_grammar import STORY_WORDS, story_lines
+from ncd.systems.training.story_grammar import STORY_WORDS, Dice, story_lines
 
 # --- Kinds of cells of an attention map, and the share of a map's weight on them
 

@@ -22,14 +22,13 @@ from ncd.run.guard import compile
 from ncd.run.seeding import generator
 from ncd.systems.catalogue import CATALOGUE
 from ncd.systems.catalogue_entry import Entry
-from ncd.systems.images.convolution_layer import FILTERS, LEARNED, RANDOM
+from ncd.systems.images.convolution_layers import FILTERS, LEARNED, RANDOM, STAMPS
 from ncd.systems.images.image_filters import (
     filter_weights,
     learned_weights,
     stamp_weights,
     written_names,
 )
-from ncd.systems.images.transposed_convolution import STAMPS
 from ncd.systems.training.head_analysis import attention_shares
 from ncd.systems.training.sequence_data import NUMBER, RELATIONS, sentences
 from ncd.systems.training.tasks import TASKS, task

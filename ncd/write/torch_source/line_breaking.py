@@ -47,10 +47,10 @@ class Code:
         chain = (text, *self.chain) if self.chain and text.endswith(("= ", "return ")) else ()
         return Code(text + self.text, level, inner, chain)
 
-    def with_suffix(self, text: str, level: int = ATOM) -> Code:
+    def with_suffix(self, text: str) -> Code:
         """Returns the code with text after it."""
         inner = self.bracket and self.bracket._replace(tail=self.bracket.tail + text)
-        return Code(self.text + text, level, inner)
+        return Code(self.text + text, ATOM, inner)
 
     def with_brackets(self, level: int) -> Code:
         """Returns the code, in brackets if it binds less tightly than ``level``."""

@@ -16,7 +16,6 @@ from ncd.drawing.backends.painting import (
     layers,
     number,
     reading_order,
-    rectangle,
     wire_ends,
 )
 from ncd.drawing.elements import style
@@ -201,7 +200,6 @@ def test_a_path_in_two_parts_moves_between_them() -> None:
     assert (
         commands((*run((0, 0), (9, 0)), *run((9.001, 0), (20, 0)))) == "M0 0h20"
     )  # the same in text
-    assert rectangle(Rectangle(-1, 2, 3, 2.5)) == "M-1 2h4v.5h-4z"
     assert [number(value) for value in (0.004, 0.006, -10.5, 100)] == ["0", ".01", "-10.5", "100"]
 
 

@@ -11,8 +11,8 @@ from ncd.drawing.elements import style
 from ncd.drawing.elements.primitives import Dot, Outline
 from ncd.drawing.elements.routing import cross_wires, crossing_width
 from ncd.drawing.lint.lint import lint
+from ncd.drawing.placement.coordinates import late
 from ncd.drawing.placement.wire_order import mark_order
-from ncd.drawing.placement.x_coordinates import late
 from ncd.drawing.plan.build_plan import plan
 from tests.drawing.hard_terms import cross_attention
 

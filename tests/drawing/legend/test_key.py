@@ -11,8 +11,16 @@ import ncd
 from ncd import Entry, Id, Op, Repeat, Scan, Term, draw
 from ncd.drawing.elements.primitives import DrawingData
 from ncd.drawing.elements.style import QUIET
-from ncd.drawing.legend.legend import COLOURS, GROUPS, SIGNS, SignPlace, legend_entries
-from ncd.drawing.legend.sign_lookup import SHAPES, of_mark, of_unit
+from ncd.drawing.legend.legend import (
+    COLOURS,
+    GROUPS,
+    SHAPES,
+    SIGNS,
+    SignPlace,
+    legend_entries,
+    of_mark,
+    of_unit,
+)
 from ncd.drawing.marks.marks import MARKS
 from ncd.language.op import Mark
 from ncd.ops import CATALOGUE

@@ -19,8 +19,7 @@ from ncd import (
     Wire,
     draw,
 )
-from ncd.drawing.legend.legend import SIGNS, SignPlace, legend_entries, wire_sign
-from ncd.drawing.legend.sign_lookup import of_mark, of_unit
+from ncd.drawing.legend.legend import SIGNS, SignPlace, legend_entries, of_mark, of_unit, wire_sign
 from ncd.drawing.legend.signs import WIRE_LENGTH
 from ncd.language.op import Mark
 from ncd.language.terms import Term

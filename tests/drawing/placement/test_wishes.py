@@ -8,7 +8,7 @@ import ncd
 from ncd import Add, Copy, Einsum, Group, Id, Index, Linear, Softmax
 from ncd.drawing.elements import style
 from ncd.drawing.marks.marks import bend_side, foreign
-from ncd.drawing.placement import y_coordinates as rows
+from ncd.drawing.placement import coordinates as rows
 from ncd.drawing.placement.axis_labels import names
 from ncd.drawing.placement.repeated_parts import repeats
 from ncd.drawing.plan.build_plan import plan

@@ -9,11 +9,11 @@ import ncd
 from ncd import Add, Axes, Block, Copy, Einsum, Id, Linear, Then, Wire
 from ncd.drawing.elements import style
 from ncd.drawing.elements.plan_columns import Plan, Rows
-from ncd.drawing.placement import y_coordinates
+from ncd.drawing.placement import coordinates
+from ncd.drawing.placement.coordinates import GAP, Bend, levels, rows
 from ncd.drawing.placement.fences import titles
 from ncd.drawing.placement.layout import lay
 from ncd.drawing.placement.wire_order import Gaps
-from ncd.drawing.placement.y_coordinates import GAP, Bend, levels, rows
 from ncd.drawing.plan.build_plan import plan
 from ncd.systems.transformers.encoder_decoder import decoder_layer, encoder_layer
 from tests.drawing.hard_terms import TERMS as NASTY
@@ -97,8 +97,8 @@ def test_a_very_large_program_is_not_solved_but_keeps_its_gaps(monkeypatch):
     count, bends, gaps = problem(3)
     everything = (*bends, *gaps)
     levels.cache_clear()
-    monkeypatch.setattr(y_coordinates, "MAX_BENDS", len(everything) - 1)
-    monkeypatch.setattr(y_coordinates, "_solved_levels", None)
+    monkeypatch.setattr(coordinates, "MAX_BENDS", len(everything) - 1)
+    monkeypatch.setattr(coordinates, "_solved_levels", None)
     found = levels(count, everything)
     over = {b: [found[a] + least for a, x, least, *_ in gaps if x == b] for b in range(count)}
     assert found == tuple(max([0.0, *over[n]]) for n in range(count))  # as high as they can be
@@ -126,7 +126,7 @@ def test_a_very_large_program_is_not_solved_but_keeps_its_gaps(monkeypatch):
 def test_single_arrays_that_ask_for_one_place_each_need_no_program(
     depths: list[float], wishes: list[tuple[int, int, float]], found: tuple[float, ...]
 ) -> None:
-    part = y_coordinates._LevelProblem(0)
+    part = coordinates._LevelProblem(0)
     part.depths, part.count = depths, 2 + len(depths)
     part.bends |= dict.fromkeys(wishes, (1.0, 1.0))
     assert part.straight() == found

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from ncd.drawing.plan.memory_notes import _loaded_name
+from ncd.drawing.plan.collapse import _loaded_name
 
 
 @pytest.mark.parametrize(

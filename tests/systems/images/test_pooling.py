@@ -8,7 +8,7 @@ from torch import nn
 
 import ncd
 from ncd.systems.catalogue_entry import Preset
-from ncd.systems.images.pooling_layer import MAX, MEAN
+from ncd.systems.images.convolution_layers import MAX, MEAN
 
 ENTRY = ncd.catalogue["pooling"]
 LAYERS = {

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ncd import Axes, Map, compile
-from ncd.systems.language_models import deberta, t5
+from ncd.systems.language_models import bert, t5
 
 
 def log_buckets(distance: Tensor, buckets: int, far: int) -> Tensor:
@@ -25,7 +25,7 @@ def log_buckets(distance: Tensor, buckets: int, far: int) -> Tensor:
 @pytest.mark.parametrize(("buckets", "far"), [(256, 512), (32, 128), (4, 16)])
 def test_distances_of_deberta_are_those_of_its_authors(buckets: int, far: int) -> None:
     t = 2 * far + 3
-    numbers = Map("-> t x#z", deberta._place(deberta.Distances(buckets, far)), "distance")
+    numbers = Map("-> t x#z", bert._place(bert.Distances(buckets, far)), "distance")
     found = compile(Axes(t=t, x=t, z=2 * buckets)(numbers))()
     at = torch.arange(t)
     distance = log_buckets(at[:, None] - at, buckets, far)

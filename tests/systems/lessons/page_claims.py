@@ -9,8 +9,8 @@ from math import exp, log
 import torch
 
 import ncd
-from ncd.systems.images.convolution_stack import field_sizes, stack_of
-from ncd.systems.language_models.gemma import GEMMA_2
+from ncd.systems.images.convolution_layers import field_sizes, stack_of
+from ncd.systems.language_models.llama import GEMMA_2
 from ncd.systems.training.sequence_data import PROOFREADER_WORDS
 from ncd.systems.training.story_grammar import STORY_WORDS
 from ncd.systems.training.tasks import answer_loss, data, task

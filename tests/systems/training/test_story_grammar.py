@@ -8,7 +8,6 @@ from itertools import pairwise
 import torch
 
 from ncd.systems.training import story_grammar
-from ncd.systems.training.dice import Dice
 from ncd.systems.training.story_grammar import (
     BLANK,
     DEEDS,
@@ -21,6 +20,7 @@ from ncd.systems.training.story_grammar import (
     STORY_WORDS,
     SURNAMES,
     WOMEN,
+    Dice,
     number_of_things,
     story_lines,
 )

@@ -58,7 +58,7 @@ def show_latent_plane(scene: Scene) -> None:
     sliders += UP.html(f"up {_coordinate(at[1])}", STEPS, _step(at[1])) if two else ""
     html_panel.render(
         f'<div class="told">{sliders}</div>'
-        + parts.row(_plane_svg(found, at, own), _side_html(scene, picture, at, own)),
+        + parts.row(_plane_svg(found, at, own), _side_html(scene, picture, at)),
         "plane",
         LATENT_PLANE.controls,
         _pick,
@@ -180,9 +180,7 @@ def _numeral(x: float, y: float, label: int) -> str:
     )
 
 
-def _side_html(
-    scene: Scene, picture: CellGrid, at: tuple[float, ...], own: tuple[float, float]
-) -> str:
+def _side_html(scene: Scene, picture: CellGrid, at: tuple[float, ...]) -> str:
     """Returns the picture of the chosen point, and the page's own picture with its point."""
     again, mean, spread = (x.float().cpu() for x in scene.trace.outputs)
     cost = float(divergence(mean, spread).sum())

@@ -21,13 +21,11 @@ def grid(numbers: Tensor) -> CellGrid:
     return found
 
 
-def map_picture(numbers: Tensor, alt: str, side: int, signed: bool = True) -> str:
+def map_picture(numbers: Tensor, alt: str, side: int) -> str:
     """Returns a map (rows, columns) as an image of a side in pixels."""
     cells = heatmap.pool(grid(numbers), heatmap.LARGE).maps
-    stops = heatmap.scale(signed)
-    return image(
-        heatmap.data_url(cells, ColourRange.from_numbers(cells, signed=signed), stops), alt, side
-    )
+    colours = ColourRange.from_numbers(cells, signed=True)
+    return image(heatmap.data_url(cells, colours, heatmap.scale(True)), alt, side)
 
 
 def photograph(picture: Tensor, alt: str, side: int) -> str:

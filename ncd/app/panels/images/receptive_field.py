@@ -19,7 +19,7 @@ from ncd.explain.colour_scale import CellGrid, ColourRange
 from ncd.site import markup
 from ncd.site.markup import GREY, PANEL_CSS
 from ncd.site.scripts import script
-from ncd.systems.images.convolution_stack import (
+from ncd.systems.images.convolution_layers import (
     Stack,
     field_sizes,
     field_start,

@@ -11,7 +11,7 @@ from ncd.circuit.circuit import Cell
 from ncd.circuit.costs import cost_of
 from ncd.circuit.elaborate import elaborate
 from ncd.site import markup
-from ncd.systems.images.convolution_layer import convolution
+from ncd.systems.images.convolution_layers import convolution
 
 KEY = "both ways"
 LONGEST = "min(22em, 22vw)"  # of a bar; shorter on a phone, in proportion

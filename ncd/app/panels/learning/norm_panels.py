@@ -66,7 +66,7 @@ def show_norm_statistics(scene: Scene) -> None:
         ),
     )
     sliders = GAMMA.html(f"γ = {markup.digits(gamma)}") + BETA.html(f"β = {markup.digits(beta)}")
-    head = f"{_buttons(scene)}{sliders}{_statistics_table(found)}"
+    head = f"{_buttons()}{sliders}{_statistics_table(found)}"
     map_component.render(
         "statistics", NORM_STATISTICS.controls, _pick, head=head, foot=_experiments(scene, found)
     )
@@ -121,7 +121,7 @@ def _moments(x: Tensor) -> Moments:
     return tuple(pairs)[:MAX_CHANNELS]
 
 
-def _buttons(scene: Scene) -> str:
+def _buttons() -> str:
     lit = str(st.session_state.get(selection.AXES, ""))
     buttons = "".join(
         f'<button type="button" class="plain" aria-pressed="{str(lit == axes).lower()}" '

@@ -107,7 +107,7 @@ def show_paths(scene: Scene) -> None:
         f'<div style="display:flex;flex-wrap:wrap;gap:1.4rem">{_picture(scene, paths)}'
         f'<div style="flex:1 1 22rem">{_table(scene, paths)}{PATHS_TEXT}</div></div>'
     )
-    html_panel.render(html, "paths", PATHS.controls, lambda picked: _pick(scene, picked))
+    html_panel.render(html, "paths", PATHS.controls, _pick)
 
 
 PATHS = Panel("Paths", show_paths, controls=(SURFACE, START_X, START_Y, PACE), needs_run=False)
@@ -117,7 +117,7 @@ PATHS_TEXT = (
 )
 
 
-def _pick(scene: Scene, picked: str) -> None:
+def _pick(picked: str) -> None:
     """Sets the kind of step; a callback."""
     name, _, value = picked.partition("=")
     if name == "kind" and value in map(str, range(len(KINDS))):

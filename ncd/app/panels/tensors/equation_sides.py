@@ -82,7 +82,7 @@ def show_equation_sides(scene: Scene) -> None:
         *scene.run_key,
         make=lambda: scene.run_in_pool(lambda: run_sides(scene)),
     )
-    head = _verdict(found, scene) + _sides_table(found, scene)
+    head = _verdict(found) + _sides_table(found, scene)
     outputs = scene.circuit.outputs
     every = outputs[:: len(outputs) // len(found.circuits)]  # the first array of each side
     cut = slice_picker.chosen_slice(every[0].array)
@@ -144,7 +144,7 @@ def _on_side_action(name: str, value: str) -> None:
 # --- in words and as a table ----------------------------------------------------------------------
 
 
-def _verdict(found: Sides, scene: Scene) -> str:
+def _verdict(found: Sides) -> str:
     """Returns whether the sides agree, and by how much they differ."""
     count = len(found.circuits)
     both = "Both sides" if count == 2 else f"All {count} sides"

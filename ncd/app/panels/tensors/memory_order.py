@@ -66,7 +66,7 @@ def show_memory_order(scene: Scene) -> None:
         count = f"{prod(found.sizes):,}"
         limit = f"{count} numbers: they are drawn up to {MAX_NUMBERS}."
         told = f"<p>{limit} The strides are as always.</p>"
-        html_panel.render(told + _strides(scene, found), "in memory")
+        html_panel.render(told + _strides(found), "in memory")
         return
     at = READ.among(len(found.places))
     slider = READ.html(f"read: number {at}", len(found.places), at)
@@ -75,7 +75,7 @@ def show_memory_order(scene: Scene) -> None:
         f'<div class="cells">{_array(found, at)}</div>'
         f'<div class="cells">{table(found, at)}</div></div>'
     )
-    parts = (slider, both, _number_html(found, at), _line(found, at), _strides(scene, found))
+    parts = (slider, both, _number_html(found, at), _line(found, at), _strides(found))
     html_panel.render("".join(parts), "in memory", MEMORY_ORDER.controls)
 
 
@@ -256,7 +256,7 @@ def _number_html(found: MemoryReading, at: int) -> str:
     )
 
 
-def _strides(scene: Scene, found: MemoryReading) -> str:
+def _strides(found: MemoryReading) -> str:
     """Returns torch's strides of the three arrays."""
     sizes = dict(zip(AXES, found.sizes, strict=True))
     at = ", ".join(str(AXES.index(name)) for name in found.order)

@@ -10,7 +10,7 @@ import streamlit as st
 import torch
 
 from ncd.app.figure import op_card, picked_cell
-from ncd.app.parts import charts, heatmap, map_component, sent_parts, slice_picker
+from ncd.app.parts import charts, heatmap, html_panel, map_component, slice_picker
 from ncd.app.parts.map_component import AxisLabels, Heatmap
 from ncd.app.parts.slice_picker import ArraySlice, Dimension
 from ncd.app.runtime.scheduler import run_in_thread
@@ -123,7 +123,7 @@ def render_histogram(found: ArrayStatistics, key: str) -> None:
 def show_values(scene: Scene) -> None:
     """Shows the selected array or op; without a selection, the output."""
     found = _show_selection(scene)
-    if found is not None and not sent_parts.is_collecting():
+    if found is not None and not html_panel.is_collecting():
         render_histogram(found, "histogram")
 
 

@@ -13,7 +13,7 @@ from torch import nn
 import ncd
 from ncd.app.panels.images.receptive_field import RECEPTIVE_FIELD, observed_field
 from ncd.app.scene.scene import Scene
-from ncd.systems.images.convolution_stack import field_sizes, field_start, seen_places, stack_of
+from ncd.systems.images.convolution_layers import field_sizes, field_start, seen_places, stack_of
 from ncd.systems.inputs.run_inputs import opening_inputs
 from tests.app.panels.images.test_convolution_window import sent_by
 from tests.app.panels.views import scene, text
