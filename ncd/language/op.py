@@ -630,3 +630,22 @@ class Op(Differentiable, Tileable, Term):
     def examples(cls) -> tuple[Sample, ...]:
         """Returns examples of the op, on which the tests try every view."""
         raise NotImplementedError
+
+
+class DrawnOp(Op):
+    """An op that a drawing shows in place of others: nobody writes it, and nothing runs it."""
+
+    def __post_init__(self) -> None:
+        """Skips the reading of fields, as none is written as text."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class DrawnBox(DrawnOp):
+    """A box with a title, which all wires enter and leave."""
+
+    title: str
+    role: ClassVar[str] = "folded"
+
+    def glyph(self, site: Site) -> Glyph:
+        ins, outs = (range(sum(map(len, arrays))) for arrays in (site.inputs, site.outputs))
+        return Glyph(marks=(Mark("folded", self.title, tuple(ins), tuple(outs)),))

@@ -11,7 +11,7 @@ from ncd.circuit.circuit import Circuit, Loop, RepeatLoop, ScanLoop, Unit
 from ncd.circuit.elaborate import elaborate, require_sizes
 from ncd.errors import MismatchError
 from ncd.language.axes import Array, Signature, Type
-from ncd.language.op import ArrayHandle, Glyph, Mark, Op, Site, Slots
+from ncd.language.op import ArrayHandle, DrawnBox, DrawnOp, Glyph, Mark, Site, Slots
 from ncd.language.step_wires import AppliedTerm, drop_dead_steps, wire_together
 from ncd.language.terms import Term
 from ncd.rewrite.gradient import (
@@ -37,15 +37,12 @@ class Tap(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class LoadNote(Op):
+class LoadNote(DrawnOp):
     """A note where a saved array is loaded."""
 
     text: str
     array: Array
     role: ClassVar[str] = "note"
-
-    def __post_init__(self) -> None:
-        """Skips the parsing of fields, as a note is never written by a user."""
 
     @property
     def signature(self) -> Signature:
@@ -59,23 +56,14 @@ class LoadNote(Op):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class BackwardBox(Op):
+class BackwardBox(DrawnBox):
     """The backward pass of a block or op as one box."""
 
-    title: str
     pattern: Signature
-    role: ClassVar[str] = "folded"
-
-    def __post_init__(self) -> None:
-        """Skips the parsing of fields, as a box is never written by a user."""
 
     @property
     def signature(self) -> Signature:
         return self.pattern
-
-    def glyph(self, site: Site) -> Glyph:
-        ins, outs = (range(sum(map(len, arrays))) for arrays in (site.inputs, site.outputs))
-        return Glyph(marks=(Mark("folded", self.title, tuple(ins), tuple(outs)),))
 
     def description(self, site: Site) -> str:
         return f"{plain_text(self.title)}: ({site.inputs}) to ({site.outputs})"

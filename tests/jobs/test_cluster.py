@@ -14,8 +14,9 @@ import pytest
 
 from ncd.jobs.job_pool import Pool
 from ncd.jobs.local_workers import Local
-from ncd.jobs.pool_jobs import ForwardResult, TrainingRun, read
+from ncd.jobs.pool_jobs import ForwardResult, read
 from ncd.jobs.ray_workers import Cluster
+from ncd.jobs.training_runs import TrainingRun
 from tests.browser.server import free_port
 from tests.jobs.test_runs import LONG, NAME, SMALL, begun, ended, losses
 from tests.support.polling import until

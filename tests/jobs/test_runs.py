@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from ncd.jobs.job_pool import LOST_WORKER_TEXT, QUIET, Pool, Ticket
 from ncd.jobs.local_workers import Local
-from ncd.jobs.pool_jobs import TrainingRun
+from ncd.jobs.training_runs import TrainingRun
 from ncd.systems.training.trained_weights import read_weights
 from ncd.systems.training.training_loop import TaskTraining, TrainingProgress
 from tests.support.polling import until
@@ -163,7 +163,7 @@ def test_a_run_works_inside_a_page() -> None:
     def script() -> None:
         import streamlit as st
 
-        from ncd.jobs.pool_jobs import TrainingRun as Run
+        from ncd.jobs.training_runs import TrainingRun as Run
 
         run = Run("image-recogniser", {"x": 8, "n": 8}, steps=3)
         while not run.ended:

@@ -14,7 +14,7 @@ from ncd.app.state.session import session
 from ncd.circuit.elaborate import elaborate
 from ncd.errors import NCDError
 from ncd.jobs.job_pool import QUIET, Ticket
-from ncd.jobs.pool_jobs import TrainingRun
+from ncd.jobs.training_runs import TrainingRun
 from ncd.language.terms import Term
 from ncd.systems.catalogue_entry import Entry
 from ncd.systems.inputs.run_inputs import InputSpec

@@ -20,7 +20,7 @@ from ncd.circuit.circuit import (
 )
 from ncd.language.axes import Type
 from ncd.language.cached_property import lazy_property
-from ncd.language.op import Glyph, Mark, Op, Site
+from ncd.language.op import DrawnBox, DrawnOp, Glyph, Mark, Site
 from ncd.words import plain_text
 
 # --- Replaces a part of a circuit by one unit, and removes the columns that become empty
@@ -144,24 +144,15 @@ MIN_BLOCK_OPS = 3  # the fewest ops of a block that may collapse
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class CollapsedBox(Op):
+class CollapsedBox(DrawnBox):
     """The box of a collapsed block; ``hidden`` are the ids of the ops in it."""
 
-    title: str
     hidden: tuple[str, ...] = ()
-    role: ClassVar[str] = "folded"
-
-    def __post_init__(self) -> None:
-        """Skips the parsing of fields, as a box is never written by a user."""
 
     @property
     def display_name(self) -> str:
         """The word for it in descriptions, whatever its class is called."""
         return "Box"
-
-    def glyph(self, site: Site) -> Glyph:
-        ins, outs = (range(sum(map(len, arrays))) for arrays in (site.inputs, site.outputs))
-        return Glyph(marks=(Mark("folded", self.title, tuple(ins), tuple(outs)),))
 
     def description(self, site: Site) -> str:
         title = plain_text(" ".join(self.title.split())).replace(TIMES, "repeated ")
@@ -422,7 +413,7 @@ COPY_SUFFIX = "~"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class MemoryNote(Op):
+class MemoryNote(DrawnOp):
     """A note where an array is saved to memory or loaded from it, under a name.
 
     ``hidden`` are the ids of the ops that only rename or drop the array there.
@@ -432,9 +423,6 @@ class MemoryNote(Op):
     place: str
     hidden: tuple[str, ...] = ()
     role: ClassVar[str] = "note"
-
-    def __post_init__(self) -> None:
-        """Skips the parsing of fields, as a note is never written by a user."""
 
     def glyph(self, site: Site) -> Glyph:
         array = (*site.inputs, *site.outputs)[0]

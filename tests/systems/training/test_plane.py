@@ -9,7 +9,7 @@ import torch
 
 from ncd.app.panels.learning.geometry import stuck
 from ncd.errors import LimitError
-from ncd.jobs.pool_jobs import TrainingRun
+from ncd.jobs.training_runs import TrainingRun
 from ncd.systems.training.plane_training import COUNT, EDGE, SETS, PlaneTraining, accuracy, points
 from ncd.systems.training.trained_weights import read_weights
 

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch.func import grad
 
 from ncd.errors import LimitError, SizeError
-from ncd.jobs.pool_jobs import TrainingRun
+from ncd.jobs.training_runs import TrainingRun
 from ncd.systems.training.module_or_functional import TwoWayTraining, houses
 
 NAME, SMALL = "module-or-function", {"h": 16, "i": 8}

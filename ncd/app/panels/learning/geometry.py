@@ -24,7 +24,7 @@ from ncd.app.state import knobs
 from ncd.app.state.cache import cached_value
 from ncd.app.state.controls import Choice, TextControl
 from ncd.jobs.job_pool import QUIET
-from ncd.jobs.pool_jobs import TrainingRun, prepare
+from ncd.jobs.training_runs import TrainingRun, prepare
 from ncd.site import markup
 from ncd.site.markup import PANEL_CSS
 from ncd.site.scripts import script

@@ -25,7 +25,7 @@ from ncd.app.scene.session_weights import (
 from ncd.app.state import knobs
 from ncd.app.state.cache import cached_value
 from ncd.errors import NCDError
-from ncd.jobs.pool_jobs import TrainingRun, prepare
+from ncd.jobs.training_runs import TrainingRun, prepare
 from ncd.site import markup
 from ncd.systems.training.tasks import Task, task
 from ncd.systems.training.trained_weights import TrainedWeights, read_weights

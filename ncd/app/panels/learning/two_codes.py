@@ -29,7 +29,7 @@ from ncd.app.state.controls import Choice
 from ncd.circuit.elaborate import elaborate
 from ncd.errors import NCDError
 from ncd.explain.equation_proof import max_difference
-from ncd.jobs.pool_jobs import TrainingRun, prepare
+from ncd.jobs.training_runs import TrainingRun, prepare
 from ncd.language.terms import Term
 from ncd.run.guard import check_run
 from ncd.site import markup, source_listing
