@@ -54,8 +54,8 @@ from ncd.systems.images.vision_transformer import VIT as VIT
 from ncd.systems.images.convnext import CONVNEXT as CONVNEXT
 from ncd.systems.images.swin import SWIN as SWIN
 from ncd.systems.images.contrastive_model import CLIP as CLIP
-from ncd.systems.images.diffusion_transformer import DIT as DIT
-from ncd.systems.images.diffusion_unet import DIFFUSION_UNET as DIFFUSION_UNET
+from ncd.systems.images.diffusion_models import DIT as DIT
+from ncd.systems.images.diffusion_models import DIFFUSION_UNET as DIFFUSION_UNET
 from ncd.systems.images.autoencoder import VAE as VAE
 from ncd.systems.recurrent.gated_cells import LSTM as LSTM
 from ncd.systems.recurrent.gated_cells import GRU as GRU

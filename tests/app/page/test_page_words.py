@@ -15,7 +15,7 @@ import streamlit as st
 import ncd
 from ncd.app.page import export_menu, large_run, own_page, page, page_scene, sidebar
 from ncd.app.page.export_menu import page_facts, python_line, reproducing_line
-from ncd.app.page.first_diagram import (
+from ncd.app.page.gallery import (
     ASKS,
     CUT,
     SAMPLE,

@@ -5,7 +5,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import ncd
-from ncd.app.page.first_diagram import _looks, _scene
+from ncd.app.page.gallery import _looks, _scene
 from ncd.app.panels.attention import attention_maps, sequence_reading
 from ncd.app.parts import input_feed
 from ncd.app.parts import input_feed as inputs

@@ -13,8 +13,12 @@ from torch.nn import functional as F
 
 import ncd
 from ncd.app.panels.images import convolution_window, receptive_field
-from ncd.app.panels.images.convolution_window import CONVOLUTION_WINDOW, window_planes
-from ncd.app.panels.images.window_sizes import TransposedSizes, WindowSizes
+from ncd.app.panels.images.convolution_window import (
+    CONVOLUTION_WINDOW,
+    TransposedSizes,
+    WindowSizes,
+    window_planes,
+)
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.systems.inputs.run_inputs import opening_inputs

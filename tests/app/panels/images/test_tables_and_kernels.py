@@ -15,7 +15,7 @@ from ncd.app.panels.images import picture_parts
 from ncd.app.panels.images.diffusion_steps import STEP_MODULATION, over_time
 from ncd.app.panels.images.network_blocks import CONVOLUTION_BLOCKS, ONE_BLOCK, TALL, steps
 from ncd.app.panels.images.similarity_table import SIMILARITY_TABLE
-from ncd.systems.images.diffusion_transformer import MODULATION, PARTS
+from ncd.systems.images.diffusion_models import MODULATION, PARTS
 from ncd.systems.inputs import picture_inputs as pictures
 from ncd.systems.inputs.run_inputs import InputSpec
 from tests.app.panels.views import images, inside, scene, shown, tags, text
