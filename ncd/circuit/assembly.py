@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from ncd.circuit.circuit import Boundary, Cell, Circuit, Fence, RepeatLoop, ScanLoop, Unit, Value
 from ncd.circuit.size_solver import AxisOccurrence, SizeConstraint
 from ncd.errors import MismatchError
-from ncd.language.axes import NO_AXES, Axis, Signature, Type
+from ncd.language.axes import NO_AXES, Axis, Signature, Type, unused_name
 from ncd.language.blocks import Block, Equation
 from ncd.language.loops import Repeat, Scan
 from ncd.language.op import RESERVED_NAMES, Op
@@ -316,10 +316,8 @@ def _with_types(state: Boundary, arrays: Type) -> Boundary:
 
 def _unique_axis_name(name: str, group: int, state: Boundary) -> str:
     """Returns a name for an axis of one group of arrays, which no array has."""
-    found = f"{name}/{group}"
-    while any(found in value.array.names for value in state):
-        found += "_"
-    return found
+    taken = {axis for value in state for axis in value.array.names}
+    return unused_name(f"{name}/{group}", taken)
 
 
 # --- Layers that several cells share, in a shared repetition or the sides of an equation

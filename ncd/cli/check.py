@@ -12,9 +12,12 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from importlib.util import find_spec
 from typing import Any, NamedTuple, get_args
 from xml.etree import ElementTree
 
@@ -25,14 +28,13 @@ from torch.utils.flop_counter import FlopCounterMode
 from ncd.circuit.circuit import Boundary, Cell, Circuit, Loop, ScanLoop
 from ncd.circuit.costs import cost as count
 from ncd.circuit.elaborate import elaborate
-from ncd.cli import project_tests
 from ncd.drawing.lint.lint import lint
 from ncd.drawing.pipeline import draw, drawn_cells
 from ncd.errors import LimitError
 from ncd.explain.autograd_dag import LEVELS
 from ncd.explain.autograd_dag import autograd as graph
 from ncd.explain.equation_proof import prove
-from ncd.installation import package_path
+from ncd.installation import ROOT, package_path
 from ncd.language.arguments import Labels
 from ncd.language.axes import Type
 from ncd.language.blocks import Equation
@@ -414,7 +416,7 @@ def check(
     progress(len(work), len(work), "")
     if tested:
         names = (*(entry.name for entry in entries), *(op.__name__ for op in ops))
-        report.tests, failed = project_tests.run(names, progress)
+        report.tests, failed = run_project_tests(names, progress)
         report.failures += failed
     return report
 
@@ -471,3 +473,36 @@ def _refusal_reason(case: Case) -> str:
 
 def _words(error: Exception) -> str:
     return f"{type(error).__name__}: {error}".replace("\n", " ")
+
+
+# --- The project's tests of some systems and ops, run by pytest in a checkout
+
+PROGRESS_PERCENT = re.compile(r"\[ *(\d+)%\]")
+COUNT = re.compile(r"(\d+) (?:passed|failed|error)")
+
+
+def run_project_tests(
+    names: Sequence[str], progress: Callable[[int, int, str], None]
+) -> tuple[int, list[str]]:
+    """Returns the number of the tests that name one of these, and a line for each that failed.
+
+    There are none in an installation without the tests or without pytest.
+    """
+    if not (ROOT / "tests" / "conftest.py").is_file() or find_spec("pytest") is None:
+        return 0, []
+    options = ["-q", "--tb=no", "-m", "not browser", *(f"--of={name}" for name in names)]
+    command = [sys.executable, "-m", "pytest", *options, "tests"]
+    count, failed, last = 0, [], ""
+    progress(0, 100, "tests")
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        for line in process.stdout or ():
+            if found := PROGRESS_PERCENT.search(line):
+                progress(int(found[1]), 100, "tests")
+            failed += [line.strip()] if line.startswith(("FAILED", "ERROR")) else []
+            count, last = sum(map(int, COUNT.findall(line))), line.strip() or last
+    progress(100, 100, "")
+    if process.returncode not in (0, 5) and not failed:
+        failed.append(f"the tests did not run: {last}")
+    return count, failed

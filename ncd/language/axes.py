@@ -15,7 +15,7 @@ An array holds real numbers, or whole numbers below the size of an axis: ``"y#v"
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import isfinite, prod
@@ -213,6 +213,17 @@ def _check_name(name: object) -> None:
         letters = re.sub(r"\W+", "_", str(name)[:40]).strip("_")
         fact = f"{short_repr(name)} is no name of an axis, which has letters, digits, _ and /"
         raise ParseError(fact, cure=letters or "m")
+
+
+def unused_name(name: str, taken: Container[str]) -> str:
+    """Returns the name, with as many ``_`` behind it as make it one that is not taken.
+
+    >>> unused_name("flat", {"flat", "flat_"})
+    'flat__'
+    """
+    while name in taken:
+        name += "_"
+    return name
 
 
 @lru_cache(maxsize=4096)

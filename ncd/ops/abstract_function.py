@@ -11,7 +11,7 @@ from zlib import crc32
 from ncd.errors import MismatchError, ParseError, short_repr
 from ncd.formulas.elementwise_functions import ELEMENTWISE
 from ncd.language import torch_code as ex
-from ncd.language.axes import Array, Dim, Signature, Type
+from ncd.language.axes import Array, Dim, Signature, Type, unused_name
 from ncd.language.fields import (
     OPTIONAL_SIGNATURE,
     SIGNATURE,
@@ -284,9 +284,7 @@ def inner_axes(own: Array, site: Site) -> Array:
     taken = {*site.axes_by_name}
     axes = []
     for axis in own:
-        name = f"{axis.identifier}_in"
-        while name in taken:
-            name += "_"
+        name = unused_name(f"{axis.identifier}_in", taken)
         taken.add(name)
         axes.append(replace(axis, name=name, label=""))
     return Array(axes)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ncd.errors import MismatchError
-from ncd.language.axes import Array, Axis, Signature, Type
+from ncd.language.axes import Array, Axis, Signature, Type, unused_name
 from ncd.language.fields import (
     FLAG,
     INITIAL,
@@ -164,7 +164,5 @@ def _merged_axes(array: Array, site: Site) -> Array:
     """Returns the axes merged into one: ``k h`` as ``kh``."""
     if len(array) == 1:
         return array
-    name = "".join(axis.identifier for axis in array)
-    while name in site.axes_by_name:
-        name += "_"
+    name = unused_name("".join(axis.identifier for axis in array), site.axes_by_name)
     return Array((Axis(name, array.numel),))

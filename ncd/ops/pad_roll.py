@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ncd.errors import MismatchError, SizeError
-from ncd.language.axes import Array, Axis, Signature, Type
+from ncd.language.axes import Array, Axis, Signature, Type, unused_name
 from ncd.language.broadcasting import IN_PLACE_ANY
 from ncd.language.fields import (
     AXIS,
@@ -131,9 +131,13 @@ class Pad(Op):
         """Cuts the places that were added away, along each dimension of a spatial group."""
         (old,), (new,), (x,) = site.own_inputs[0], site.own_outputs[0], grads
         taken = site.axes_by_name
-        longer = [_unused_axis(taken, f"{new.name}_{i}", size) for i, size in enumerate(new.shape)]
-        kept = [_unused_axis(taken, f"{old.name}_{i}", size) for i, size in enumerate(old.shape)]
-        flat = _unused_axis(taken, f"{old.name}_all", old.numel)
+        longer = [
+            Axis(unused_name(f"{new.name}_{i}", taken), size) for i, size in enumerate(new.shape)
+        ]
+        kept = [
+            Axis(unused_name(f"{old.name}_{i}", taken), size) for i, size in enumerate(old.shape)
+        ]
+        flat = Axis(unused_name(f"{old.name}_all", taken), old.numel)
         (x,) = steps.call(Split(_array_signature((new,), longer)), x)
         for before, after in zip(longer, kept, strict=True):
             x = self._without_padding(steps, x, before, after)
@@ -172,13 +176,6 @@ def _learn(binding: Binding, name: Axis, known: Axis, more: int) -> None:
 def _array_signature(before: Sequence[Axis], after: Sequence[Axis]) -> Signature:
     """Returns the type of a map of one array to one."""
     return Signature(Type((Array(before),)), Type((Array(after),)))
-
-
-def _unused_axis(taken: Collection[str], name: str, size: int) -> Axis:
-    """Returns an axis whose name is not taken."""
-    while name in taken:
-        name += "_"
-    return Axis(name, size)
 
 
 # --- Cyclic shifts along an axis

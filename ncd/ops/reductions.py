@@ -9,7 +9,7 @@ from math import prod
 from typing import ClassVar
 
 from ncd.errors import MismatchError, SizeError
-from ncd.language.axes import NO_AXES, Array, Axis, Signature, Type
+from ncd.language.axes import NO_AXES, Array, Axis, Signature, Type, unused_name
 from ncd.language.broadcasting import IN_PLACE
 from ncd.language.fields import AXIS, SIGNATURE, ArrayField, SignatureField, choice, term_field
 from ncd.language.loops import Scan
@@ -341,7 +341,11 @@ class Reduce(Op):
         """Multiplies by the product of all other numbers: those before and those behind."""
         array, rest = x.axes, gradient.axes
         inner = Array(axis for axis in array if axis.name in self.reduced_axes)
-        (flat,) = inner if len(inner) == 1 and not inner[0].spatial else (_flat(inner, array),)
+        (flat,) = (
+            inner
+            if len(inner) == 1 and not inner[0].spatial
+            else (Axis(unused_name("flat", array.names), inner.numel),)
+        )
         merged = Type((inner,)), Type((Array((flat,)),))
         if flat not in inner:
             x = steps.product((x,), Array((*rest, *inner)))
@@ -372,11 +376,3 @@ class Reduce(Op):
             Sample(cls("x y ->", "product"), "x:2x3 y:2", "a.prod()"),
             Sample(cls("x c y -> x y", "product"), "x:2 c:3 y:2", "a.prod(1)"),
         )
-
-
-def _flat(inner: Array, array: Array) -> Axis:
-    """Returns an axis for all numbers of some axes, with a name that the array has not."""
-    name = "flat"
-    while name in array.names:
-        name += "_"
-    return Axis(name, inner.numel)

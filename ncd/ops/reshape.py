@@ -7,7 +7,7 @@ from math import prod
 from typing import ClassVar
 
 from ncd.errors import ParseError, SizeError
-from ncd.language.axes import Array, Axis, Signature, Type
+from ncd.language.axes import Array, Axis, Signature, Type, unused_name
 from ncd.language.broadcasting import IN_PLACE_ANY, LEADING_ANY
 from ncd.language.fields import SIGNATURE, SignatureField, term_field
 from ncd.language.op import ArrayHandle, Glyph, Op, Reach, Sample, Site, Slots, TermBuilder
@@ -187,9 +187,7 @@ class Split(_AxisProductOp):
         (old,), every = site.own_inputs[0], site.axes_by_name
         if not old.spatial:
             return steps.call(Group(Signature(site.own_outputs, site.own_inputs)), grads[0])
-        name = f"{old.identifier}_flat"
-        while name in every:
-            name += "_"
+        name = unused_name(f"{old.identifier}_flat", every)
         flat = Type((Array((Axis(name, old.numel),)),))  # a group of dimensions is made by Split
         (x,) = steps.call(Group(Signature(site.own_outputs, flat)), grads[0])
         return steps.call(Split(Signature(flat, site.own_inputs)), x)

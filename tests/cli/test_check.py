@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 import ncd
-from ncd.cli import check, project_tests
+from ncd.cli import check
 from ncd.cli.check import Case
 from ncd.language.op import Site
 from ncd.ops import Elementwise
@@ -209,18 +209,18 @@ def test_two(): assert 1 == 2, "so it is"
 
 def test_the_tests_of_a_checkout_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[tuple[int, int, str]] = []
-    monkeypatch.setattr(project_tests, "ROOT", tmp_path)
-    assert project_tests.run(["a"], lambda *now: told.append(now)) == (0, [])
+    monkeypatch.setattr(check, "ROOT", tmp_path)
+    assert check.run_project_tests(["a"], lambda *now: told.append(now)) == (0, [])
     assert told == []
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "conftest.py").write_text(CONFTEST)
     (tmp_path / "tests" / "test_some.py").write_text(TESTS)
-    count, failed = project_tests.run(["a", "b-c"], lambda *now: told.append(now))
+    count, failed = check.run_project_tests(["a", "b-c"], lambda *now: told.append(now))
     assert count == 2
     assert failed == ["FAILED tests/test_some.py::test_two - AssertionError: so it is"]
     assert told == [(0, 100, "tests"), (100, 100, "tests"), (100, 100, "")]
     (tmp_path / "tests" / "conftest.py").write_text("raise ValueError('broken')")
-    assert project_tests.run(["a"], lambda *now: None)[1] == [
+    assert check.run_project_tests(["a"], lambda *now: None)[1] == [
         "the tests did not run: E   ValueError: broken"
     ]
 

@@ -9,7 +9,7 @@ from typing import TypeAlias, Union
 
 from ncd.circuit.elaborate import elaborate
 from ncd.formulas.formula import Application, Formula, Name, Operand, leaves, parse
-from ncd.language.axes import NO_AXES, Array, Axis, Signature, Type
+from ncd.language.axes import NO_AXES, Array, Axis, Signature, Type, unused_name
 from ncd.language.blocks import Block
 from ncd.language.loops import Repeat
 from ncd.language.op import ArrayHandle, Op, PullbackRule, Slots
@@ -131,9 +131,7 @@ class TermRecorder:
 
     def reverse(self, slot: ArrayHandle, axis: Axis) -> ArrayHandle:
         """Adds an array in the opposite order along an axis."""
-        name = f"{axis.name}_r"
-        while name in slot.axes.names:
-            name += "_"
+        name = unused_name(f"{axis.name}_r", slot.axes.names)
         turned = replace(axis, name=name, label="")
         order = Array((turned,), axis)
         places = self.map(f"{axis.numel - 1} - {turned.identifier}", (), order, "reverse")
@@ -163,9 +161,7 @@ def _fresh(array: Array, taken: set[str]) -> Array:
     """Returns an array whose axes have names that nothing else has."""
     axes: list[Axis] = []
     for axis in array:
-        name = f"{axis.name}_"
-        while name in taken:
-            name += "_"
+        name = unused_name(f"{axis.name}_", taken)
         taken.add(name)
         axes.append(replace(axis, name=name, label=""))
     return Array(axes)
@@ -179,9 +175,7 @@ def merged_axes(groups: Sequence[Array], kept: Array) -> list[Axis]:
         if len(group) == 1 and not group[0].spatial:
             found.append(group[0])
             continue
-        name = "".join(axis.identifier for axis in group) or "one"
-        while name in taken:
-            name += "_"
+        name = unused_name("".join(axis.identifier for axis in group) or "one", taken)
         taken.add(name)
         found.append(Axis(name, prod(axis.numel for axis in group)))
     return found
