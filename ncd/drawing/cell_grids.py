@@ -345,12 +345,6 @@ class _CellRows:
         """The height of its ruler and of the slabs behind."""
         return self.shift + style.RULER_TICK + style.NAME
 
-    @property
-    def ruler_width(self) -> float:
-        """The width of the ruler at its left."""
-        labels = [self.label(axis).width for axis in self.axes[:-1]]
-        return max(labels, default=0.0) + 2 * style.RULER_TEXT + style.RULER
-
     def label(self, axis: Axis) -> Label:
         return axis_label(axis, "names")
 
