@@ -74,12 +74,9 @@ class ForwardTape(TermRecorder):
     def call(self, term: Term, *slots: ArrayHandle) -> tuple[ArrayHandle, ...]:
         if not isinstance(term, Op):
             return super().call(term, *slots)
-        site = term.apply_to(Type(slot.axes for slot in slots))
-        reads, self.reads = self.reads, tuple(site.reads)
-        found = term.written_out(site, self, slots)
-        self.reads = reads
-        if found is not None:
+        if (found := self.write_out(term, slots)) is not None:
             return found
+        site = term.apply_to(Type(slot.axes for slot in slots))
         made = super().call(term, *slots)
         self.records.append(OpRecord(term, site, slots, made))
         return made

@@ -110,13 +110,8 @@ class StepTape(PlacedTape):
     def call(self, term: Term, *slots: ArrayHandle) -> tuple[ArrayHandle, ...]:
         if isinstance(term, Dropout):
             return slots
-        if isinstance(term, SPELLED_OUT):
-            site = term.apply_to(Type(slot.axes for slot in slots))
-            reads, self.reads = self.reads, tuple(site.reads)
-            made = term.written_out(site, self, slots)
-            self.reads = reads
-            if made is not None:
-                return made
+        if isinstance(term, SPELLED_OUT) and (made := self.write_out(term, slots)) is not None:
+            return made
         if isinstance(term, Window):
             padded, term = self._pad_ends(term, slots)
             return TermRecorder.call(self, term, *padded)

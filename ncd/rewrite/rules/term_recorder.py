@@ -140,6 +140,14 @@ class TermRecorder:
         (found,) = self.call(lookup, places, slot)
         return self.rename(found, Array((turned,)), Array((axis,)))
 
+    def write_out(self, op: Op, slots: Slots) -> tuple[ArrayHandle, ...] | None:
+        """Adds an op in simpler ones; returns None, and adds nothing, for one that stays."""
+        site = op.apply_to(Type(slot.axes for slot in slots))
+        reads, self.reads = self.reads, tuple(site.reads)
+        made = op.written_out(site, self, slots)
+        self.reads = reads
+        return made
+
     @property
     def count(self) -> int:
         return 0
