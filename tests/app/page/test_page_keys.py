@@ -13,7 +13,7 @@ from ncd.app.page.own_page import PAGE_KEYS
 from tests.app.page.test_pages import fine, opened
 
 VIEW = Path(ncd.__file__).parent / "app"
-OTHERS = {"gallery.py", "first_diagram.py", "legend_page.py"}  # pages without axes
+OTHERS = {"gallery.py", "legend_page.py"}  # pages without axes
 PLACES = {"map_component.render": 0, "html_panel.render": 1, "charts.render": 1}  # of the key
 
 

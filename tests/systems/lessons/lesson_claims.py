@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 import torch
-from ncd.app.panels.images.window_sizes import TransposedSizes
 from torch import Tensor
 from torch.nn import functional as F
 
 import ncd
+from ncd.app.panels.images.convolution_window import TransposedSizes
 from ncd.app.panels.learning.cross_entropy import TIMES
 from ncd.systems.images.convolution_layers import field_sizes, stack_of, stamp_weights
 from tests.systems.lessons.facts import Claim, Facts, growth_factor
