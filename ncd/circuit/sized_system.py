@@ -31,8 +31,8 @@ class SizeRange:
     max: int
     step: int = 1
     help: str = ""
-    min_size: int = 1
-    max_size: int = LARGEST
+    least: int = 1
+    most: int = LARGEST
     multiple: int = 1
     limits: str = "1 or more"
     switch: bool = False
@@ -101,7 +101,7 @@ def _with_sizes(term: Term, given: Mapping[str, int | None]) -> Term:
     return found
 
 
-# --- The circuit of a term at sizes that stay open (:mod:`ncd.lang.formulas.traced_sizes`)
+# --- The circuit of a term at sizes that stay open (:mod:`ncd.formulas.traced_sizes`)
 
 
 def traced_circuit(

@@ -160,8 +160,8 @@ def size_range(knob: Knob) -> SizeRange:
     least, most = knob.bounds
     return SizeRange(
         *(knob.name, knob.min, knob.max, knob.step, knob.help),
-        min_size=least,
-        max_size=LARGEST if most is None else min(most, LARGEST),
+        least=least,
+        most=LARGEST if most is None else min(most, LARGEST),
         multiple=knob.multiple,
         limits=knob.limits,
         switch=knob.switch,

@@ -400,8 +400,7 @@ def _builds(system: ParametricTerm, settings: Mapping[str, int]) -> bool:
 
 def size_data(size: SizeRange) -> dict[str, Any]:
     """Returns a size as the scripts of all hosts know it: its slider, and its legal values."""
-    found = {name: value for name, value in asdict(size).items() if value not in ("", ())}
-    return {**found, "least": found.pop("min_size"), "most": found.pop("max_size")}
+    return {name: value for name, value in asdict(size).items() if value not in ("", ())}
 
 
 def _unique_values(own: Mapping[str, Any]) -> tuple[list[Any], dict[str, int]]:

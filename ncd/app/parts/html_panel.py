@@ -16,7 +16,7 @@ from ncd.app.state.controls import Control, pick
 from ncd.site.markup import DIAGRAM_CSS, PANEL_CSS
 from ncd.site.scripts import script
 
-# --- Style sheets, scripts and markup of the pages, read from the folders of ``ncd/view``
+# --- Style sheets, scripts and markup of the pages, read from the folders of ``ncd/app``
 
 VIEW = Path(__file__).parents[1]
 
