@@ -52,7 +52,9 @@ def dependency_slices(circuit: Circuit) -> Mapping[str, Slice]:
     {'v1': (2, None), 'v0': (2, None)}
     """
     if circuit.loops:
-        return {value.id: (None,) * len(value.array) for value in _inputs_and_outputs(circuit)}
+        return {
+            value.id: (None,) * len(value.array) for value in (*circuit.inputs, *circuit.outputs)
+        }
     over = _passing(circuit)
     found: dict[str, Slice] = {
         value.id: tuple(
@@ -66,10 +68,6 @@ def dependency_slices(circuit: Circuit) -> Mapping[str, Slice]:
             before = found.get(value.id)
             found[value.id] = needs if before is None else _slice_union(before, needs)
     return found
-
-
-def _inputs_and_outputs(circuit: Circuit) -> tuple[Value, ...]:
-    return (*circuit.inputs, *circuit.outputs)
 
 
 def broadcast_axis_colours(circuit: Circuit) -> Mapping[str, str]:

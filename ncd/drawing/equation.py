@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ncd.circuit.circuit import Boundary, Circuit
+from ncd.circuit.circuit import Circuit
 from ncd.circuit.elaborate import elaborate
 from ncd.drawing.backends.drawing import Drawing
 from ncd.drawing.elements import style
@@ -65,7 +65,8 @@ class _EquationSide:
         made = {v.id for step in steps for unit in step for v in unit.outputs}
         known = made | {v.id for v in inputs}
         states = tuple(
-            _filtered_state(state, known) for state in self.equation_circuit.states[1 : length + 2]
+            tuple(value for value in state if value.id in known)
+            for state in self.equation_circuit.states[1 : length + 2]
         )
         own = (fence for fence in self.equation_circuit.own_fences if self.has(fence.id))
         fences = tuple(replace(fence, first_state=fence.first_state - 1) for fence in own)
@@ -73,10 +74,6 @@ class _EquationSide:
 
     def has(self, id: str) -> bool:
         return int(id[1:]) in (self.cells if id[0] == "n" else self.fences)
-
-
-def _filtered_state(state: Boundary, known: set[str]) -> Boundary:
-    return tuple(value for value in state if value.id in known)
 
 
 def draw_equation(

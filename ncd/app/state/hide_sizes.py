@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from ncd.circuit.circuit import Cell, Circuit, Fence, Unit, array_names
+from ncd.circuit.circuit import Cell, Circuit, Unit, array_names
 from ncd.drawing.backends.drawing import Drawing
 from ncd.drawing.elements.labels import Label, math
 from ncd.drawing.elements.primitives import (
@@ -166,11 +166,7 @@ def hide_in_tooltips(
                 else markup.array(without_size_labels(value.array))
             )
             found[id] = f"{markup.text(names.get(id, ''))} {shape}".strip()
-    return found | {fence.id: _title(fence) for fence in circuit.fences}
-
-
-def _title(fence: Fence) -> str:
-    return markup.text(title(fence))
+    return found | {fence.id: markup.text(title(fence)) for fence in circuit.fences}
 
 
 def hide_in_code(line: str, html: str) -> str:

@@ -70,7 +70,9 @@ def show_patch_raster(scene: Scene) -> None:
     found = cached_value(
         "patches read", term, make=lambda: scene.run_in_pool(lambda: read(term, n))
     )
-    whole = cached_value("patches whole", term, make=lambda: scene.run_in_pool(lambda: _squares(n)))
+    whole = cached_value(
+        "patches whole", term, make=lambda: scene.run_in_pool(lambda: _windows(_picture(), n))
+    )
     code, told = CODES[CUT.value]
     html = (
         f"<p>{CUT.html()}</p><p>{PATCH_GRID.html()}</p>"
@@ -122,10 +124,6 @@ def read(term: ncd.Term, n: int) -> PatchReading:
     right = [bytes(one.numpy().data) in known for one in found.contiguous()]
     ordered = [bool(torch.equal(a, b)) for a, b in zip(found, squares, strict=True)]
     return PatchReading(_picture().flatten()[found], sum(right), sum(ordered))
-
-
-def _squares(n: int) -> Tensor:
-    return _windows(_picture(), n)
 
 
 def _picture() -> Tensor:
