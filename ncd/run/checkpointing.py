@@ -22,7 +22,7 @@ from ncd.language.axes import Array, Axis
 from ncd.language.number_formats import Formats
 from ncd.language.terms import Term
 from ncd.run.module import CircuitModule, with_recompute
-from ncd.run.recompute import path, segments
+from ncd.run.program import path, segments
 from ncd.run.run_memory import blank_run, meta_inputs, scalar_of_outputs
 
 # --- The arrays that are saved for the backward pass: stated without a run, or measured

@@ -20,8 +20,16 @@ from ncd.language.number_formats import BITS, PLAIN_FORMATS, Formats
 from ncd.language.torch_code import Call, TorchExpr
 from ncd.run.evaluate import TensorOptions, function, static_value
 from ncd.run.fused_attention import fuse_attention
-from ncd.run.program import Program, RunContext, Watch, execute, plan, steps_leading_to
-from ncd.run.recompute import group_segments, segments
+from ncd.run.program import (
+    Program,
+    RunContext,
+    Watch,
+    execute,
+    group_segments,
+    plan,
+    segments,
+    steps_leading_to,
+)
 from ncd.run.seeding import SeededDropout, fill_initial, generator
 
 # --- Checks of the tensors that a module is given

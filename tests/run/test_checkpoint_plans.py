@@ -14,7 +14,7 @@ import ncd
 from ncd import Axes, Block, Dropout, Id, Linear, Repeat, Softmax
 from ncd.circuit.elaborate import elaborate
 from ncd.run.checkpointing import LayerBytes, layers, measured_saved, pareto_choices, plans
-from ncd.run.recompute import segments
+from ncd.run.program import segments
 from ncd.run.run_memory import Storages, scalar_of_outputs
 from tests.run.test_saved_for_backward import gradients
 

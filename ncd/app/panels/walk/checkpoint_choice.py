@@ -25,7 +25,7 @@ from ncd.run.checkpointing import (
     training_flops,
 )
 from ncd.run.measurement import medians
-from ncd.run.recompute import choices, layers, segments
+from ncd.run.program import choices, layers, segments
 from ncd.run.run_memory import scalar_of_outputs
 from ncd.site import markup
 from ncd.words import plain_text
