@@ -108,7 +108,7 @@ def by_side(circuit: Circuit) -> dict[str, str]:
 
 def scanned_ids(circuit: Circuit) -> frozenset[str]:
     """Returns the ops that run at every position of a scan."""
-    bodies = (body for loop in circuit.loops if loop.kind == "scan" for body in loop.bodies)
+    bodies = (body for scan in circuit.scans for body in scan.bodies)
     return frozenset(cell.id for body in bodies for cell in body.cells)
 
 
@@ -122,7 +122,7 @@ def step_words(
     unit = stop.unit
     if unit is None:
         return "What goes in", ""
-    if isinstance(unit, Loop):
+    if isinstance(unit, ScanLoop):
         along = markup.text(unit.axis)
         words = (
             f"<p>What came out at every position of {along}, in a row, and the state after the "
