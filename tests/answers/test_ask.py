@@ -233,4 +233,12 @@ def test_sizes_come_after_all_else_and_a_search_that_is_ended_says_so(
     ]
     assert [each.kind for each in ncd.ask(f"{head}{body}3x9").findings] == ["failure"]
     monkeypatch.setattr(reader(), "findings", Mock(side_effect=TextError("it takes", 1, 1)))
-    assert ncd.ask(f"{head}{body}4x9").findings[1:] == (LATE,)
+    assert ncd.ncd.ask(f"{head}{body}4x9").findings[1:] == (LATE,)
+
+
+@pytest.mark.parametrize("wrapper", ["nn.DataParallel", "nn.parallel.DistributedDataParallel"])
+def test_a_wrapper_for_several_devices_calls_the_module_that_it_holds(wrapper: str) -> None:
+    text = f"from torch import nn\nimport torch\nnet = {wrapper}(nn.Linear(10, 5)).cuda()\n"
+    assert ncd.ask(f"{text}net(torch.randn(4, 10))").shapes == ((4, 5),)
+    (finding, *_) = ncd.ask(f"{text}net(torch.randn(4, 12))").findings
+    assert finding.kind == "failure" and "gets 12 features" in finding.says

@@ -414,6 +414,8 @@ def _files() -> dict[str, Namespace]:
     }
 
 
+# Wrappers that run a module on several devices: what comes out is the module's.
+COPIES = native(DataParallel=_identity, DistributedDataParallel=_identity)
 NN = Namespace(
     "torch.nn",
     {
@@ -425,6 +427,8 @@ NN = Namespace(
         "init": INIT,
         "utils": NN_UTILS,
         "modules": Namespace("torch.nn.modules", {**LAYERS, **_files()}),
+        **COPIES,
+        "parallel": Namespace("torch.nn.parallel", COPIES),
         "quantized": UnknownValue("torch.nn.quantized", "layers of whole numbers are not read"),
     },
 )
