@@ -127,9 +127,8 @@ def other_arrays(way: str, error: str, main: str = MAIN) -> Iterator[str]:
     if RANK_ERROR.search(error):
         by_size, by_rank = [], [*by_rank, *by_size]
     yield from by_size
-    yield from (
-        _word(sizes, other) for other in (("",) if end else (f"#{INDEX_LIMIT}", TRUTH_MARK))
-    )
+    kinds = (TRUTH_MARK, f"#{INDEX_LIMIT}", "") if end else (f"#{INDEX_LIMIT}", TRUTH_MARK)
+    yield from (_word(sizes, kind) for kind in kinds if kind[:1] != end[:1])
     yield from by_rank
     if len(sizes) < 2:
         yield f"{NUMBER_MARK}{INDEX_LIMIT}"
@@ -143,6 +142,11 @@ def _numbers(error: str) -> list[int]:
     """
     found = SIZES.findall(re.sub(r"(?<=\d)x(?=\d)", " ", error))
     return [int(n) for n in dict.fromkeys(found) if len(n) < 6][:MOST_SIZES]
+
+
+def _kind(way: str) -> str:
+    """Returns the mark of whole numbers, of truths or of no array; empty for real numbers."""
+    return way.lstrip("0123456789x")[:1]
 
 
 def _word(sizes: Sequence[int], end: str) -> str:
@@ -311,7 +315,8 @@ class InputSearch:
         leaves, spec = tree_flatten(ways)
         main = next((one for one in leaves if one[:1].isdigit()), MAIN)
         for i, name in enumerate(leaf_names(self.names, ways)):
-            for new in self.usual(name, main) if i else ():
+            usual = self.usual(name, main)
+            for new in usual if i and usual != [main] else ():
                 yield tree_unflatten([*leaves[:i], new, *leaves[i + 1 :]], spec), fits
 
     def _note(self, progress: int, refusal: TextError | None) -> None:
@@ -344,7 +349,8 @@ class InputSearch:
                 if (new := next(stream, None)) is None:
                     streams.remove((i, stream))
                 elif new[:1] == NUMBER_MARK or new == NOTHING or fits_memory(new):
-                    if leaves.index(leaves[i]) == i < len(leaves) - 1:  # the first of its like
+                    alone = leaves.index(leaves[i]) != i or i == len(leaves) - 1
+                    if not alone and _kind(new) == _kind(leaves[i]):  # all of its like
                         alike = (new if one == leaves[i] else one for one in leaves)
                         yield tree_unflatten([*alike], spec)
                     yield tree_unflatten([*leaves[:i], new, *leaves[i + 1 :]], spec)

@@ -122,7 +122,7 @@ def other_input(
     """
     names, first = required_inputs(model), ways_in(failed.inputs, failed.words)
     starts = [first]
-    if len(names) == 1 and isinstance(first[0], str):
+    if len(names) == 1 and isinstance(first[0], str | list):
         starts += [(one,) for one in _shapes(machine, model, names[0])]
     search = _search(machine, model, names)
     runs = error and can_run(machine, model, failed.inputs, {})

@@ -137,6 +137,8 @@ def _subscript(machine: Interpreter, node: ast.Subscript, scope: Scope) -> Any:
     value = machine.value(node.value, scope)
     if isinstance(value, Namespace | BuiltinFunction | type | ClassValue):
         return value  # a type hint, such as tuple[int]
+    if type(value) is int:
+        value = no_number(machine, node.value) or value
     return subscript(machine, value, machine.value(node.slice, scope))
 
 

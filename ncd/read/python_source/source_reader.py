@@ -467,7 +467,7 @@ class ClassAttempts:
         )
 
 
-SECONDS = 2.0  # of computing after which no other class is tried
+SECONDS = 3.5  # of computing after which no other class is tried
 
 
 def _leave_out_example(machine: Interpreter) -> None:

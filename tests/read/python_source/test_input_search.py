@@ -133,6 +133,11 @@ def test_an_assertion_on_numbers_holds() -> None:
     assert read_source(source).shapes == ((1, 3),)
 
 
+def test_what_is_taken_by_places_is_no_number() -> None:
+    init = "self.first = helper.vgg().features[:3]; self.fc = nn.Linear(8, 3)"
+    assert read_source(net("return self.fc(self.first(x))", init)).shapes == ((1, 3),)
+
+
 def test_a_question_to_another_file_is_answered_with_no() -> None:
     source = net("return self.fc(x) if helper.is_safe(x) else x", "self.fc = nn.Linear(8, 3)")
     found = read_source(source)
