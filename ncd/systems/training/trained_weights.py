@@ -22,11 +22,8 @@ from ncd.run.guard import compile
 from ncd.run.seeding import generator
 from ncd.systems.catalogue import CATALOGUE
 from ncd.systems.catalogue_entry import Entry
-from ncd.systems.images.convolution_layers import (
-    FILTERS,
-    LEARNED,
-    RANDOM,
-    STAMPS,
+from ncd.systems.images.convolution_layers import FILTERS, LEARNED, RANDOM, STAMPS
+from ncd.systems.images.image_filters import (
     filter_weights,
     learned_weights,
     stamp_weights,

@@ -12,7 +12,8 @@ from torch.nn import functional as F
 import ncd
 from ncd.app.panels.images.convolution_window import TransposedSizes
 from ncd.app.panels.learning.cross_entropy import TIMES
-from ncd.systems.images.convolution_layers import field_sizes, stack_of, stamp_weights
+from ncd.systems.images.convolution_layers import field_sizes, stack_of
+from ncd.systems.images.image_filters import stamp_weights
 from tests.systems.lessons.facts import Claim, Facts, growth_factor
 
 
