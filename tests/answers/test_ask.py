@@ -233,7 +233,7 @@ def test_sizes_come_after_all_else_and_a_search_that_is_ended_says_so(
     ]
     assert [each.kind for each in ncd.ask(f"{head}{body}3x9").findings] == ["failure"]
     monkeypatch.setattr(reader(), "findings", Mock(side_effect=TextError("it takes", 1, 1)))
-    assert ncd.ncd.ask(f"{head}{body}4x9").findings[1:] == (LATE,)
+    assert ncd.ask(f"{head}{body}4x9").findings[1:] == (LATE,)
 
 
 @pytest.mark.parametrize("wrapper", ["nn.DataParallel", "nn.parallel.DistributedDataParallel"])

@@ -229,6 +229,7 @@ MORE: dict[str, Function] = {
         + F.group_norm(x, 2, x[0, :, 0])
     ),
     "absolute distances": lambda x: torch.cdist(x, x + 1, p=1),
+    "distances of another norm": lambda x: torch.cdist(x, x + 1, p=3),
     "largest of all": lambda x: (
         F.adaptive_max_pool1d(x, 1) + x[:, :1].squeeze(1).amax() + x[:, 1:2].squeeze().sum()
     ),
@@ -247,7 +248,6 @@ REFUSED: dict[str, tuple[Function, str]] = {
     ),
     "bitwise_and": (lambda x: x.argmax(-1) & 3, "bitwise_and has no op of its own"),
     "var": (lambda x: x[:, :2].var(1, correction=2), "a variance of too few numbers"),
-    "cdist": (lambda x: torch.cdist(x, x, p=3), "distances of another norm"),
     "topk": (lambda x: x.topk(2, largest=False).values, "the smallest numbers"),
     "index": (lambda x: x[[0, 1], [1, 2]], "positions that several dimensions share"),
     "index of dimensions apart": (lambda x: x[[0], :, [1]], "positions along several dimensions"),
