@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from ncd.explain.equation_proof import prove
     from ncd.explain.shape_tracker import track
     from ncd.explain.thumbnails import thumbnails
+    from ncd.findings.reading.finding import Cure, Finding
     from ncd.findings.search import module_findings
     from ncd.notation.term_reader import TextError, parse
     from ncd.notation.term_text import spell
@@ -78,6 +79,7 @@ if TYPE_CHECKING:
 # The names of the modules besides the language itself: each is imported when it is used.
 _LATE = {
     "answers.answer": ("Answer",),
+    "findings.reading.finding": ("Cure", "Finding"),
     "write.torch_source.source_file": ("source",),
     "circuit.costs": ("Cost", "cost"),
     "rewrite.gradient": ("gradient",),
@@ -141,6 +143,7 @@ __all__ = [
     "Copy",
     "Cost",
     "Cumulative",
+    "Cure",
     "Cut",
     "Dag",
     "Drawing",
@@ -151,6 +154,7 @@ __all__ = [
     "Equation",
     "Explorer",
     "Fence",
+    "Finding",
     "Fold",
     "Formats",
     "Function",

@@ -126,7 +126,11 @@ def _site(command: Parser) -> None:
 def _knobs(command: Parser) -> None:
     command.add_argument("--preset", metavar="PRESET", help="sizes of a published model")
     command.add_argument(
-        "--set", action="append", default=[], metavar="KNOB=VALUE", help="turn a knob; repeatable"
+        "--set",
+        action="append",
+        default=[],
+        metavar="KNOB=VALUE",
+        help="a knob, or an axis; repeatable",
     )
 
 
@@ -213,6 +217,13 @@ def _picture_of(command: Parser) -> None:
         help="a block as one box; repeatable",
     )
     boxes.add_argument("--open", action="store_true", help="no block as one box")
+    command.add_argument(
+        "--note",
+        action="append",
+        default=[],
+        metavar="PLACE=TEXT",
+        help="a callout at an op, by its name, or a block, by its title; repeatable",
+    )
     command.add_argument("--scale", type=float, default=2.0, help="size of a .png (default 2)")
     command.add_argument(
         "--picture", action="store_true", help="of a .tex the tikzpicture alone, to be put in"

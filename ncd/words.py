@@ -1,9 +1,9 @@
-"""Plain text: formulas without their marks, lists of words, and the name that was meant."""
+"""Plain text: formulas without their marks, lists of words, tables, and the name that was meant."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from itertools import islice
 
 # --- Plain text: formulas between dollar signs without their marks, and lists of words
@@ -30,6 +30,26 @@ def list_words(words: Iterable[str]) -> str:
     """
     *first, last = [*words] or [""]
     return f"{', '.join(first)} and {last}" if first else last
+
+
+def table_text(rows: Sequence[Sequence[object]], right: Collection[int] = ()) -> str:
+    """Returns rows as lines with aligned columns; ``right`` are the columns of numbers.
+
+    >>> print(table_text([("op", "bytes"), ("Softmax", 12)], right={1}))
+    op       bytes
+    Softmax     12
+    """
+    cells = [[str(cell) for cell in row] for row in rows]
+    columns = max(map(len, cells))
+    widths = [max(len(row[i]) for row in cells if i < len(row)) for i in range(columns)]
+    lines = []
+    for row in cells:
+        padded = (
+            text.rjust(width) if i in right else text.ljust(width)
+            for i, (text, width) in enumerate(zip(row, widths, strict=False))
+        )
+        lines.append("  ".join(padded).rstrip())
+    return "\n".join(lines)
 
 
 def _script(found: re.Match[str]) -> str:

@@ -23,6 +23,8 @@ RAISES_NOTHING = {
     *("Array", "Signature", "Knob", "devices", "plain", "seq", "space", "track"),
     *(
         "Answer",
+        "Cure",
+        "Finding",
         "Box",
         "Cache",
         "Checkpoints",

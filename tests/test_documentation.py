@@ -50,7 +50,10 @@ def test_it_builds_without_a_warning_and_every_link_leads_somewhere(tmp_path: Pa
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_its_examples_are_right(page: Path) -> None:
+def test_its_examples_are_right(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # some write files
     flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
     found = doctest.testfile(str(page), module_relative=False, optionflags=flags)
     assert found.failed == 0

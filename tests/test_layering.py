@@ -26,7 +26,7 @@ ROOMS: dict[str, set[str]] = {
     "errors": {"words"},
     "formulas": {"words", "errors"},
     "language": {"words", "errors", "formulas"},
-    "circuit": {"errors", "formulas", "language"},
+    "circuit": {"words", "errors", "formulas", "language"},
     "ops": {"words", "errors", "formulas", "language"},
     "drawing": {"installation", "words", "errors", "language", "circuit", "ops"},
     "run": {"errors", "formulas", "language", "circuit", "ops"},
@@ -121,6 +121,7 @@ ROOMS: dict[str, set[str]] = {
     },
     "cli": {
         "installation",
+        "words",
         "errors",
         "language",
         "circuit",

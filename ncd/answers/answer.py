@@ -39,3 +39,16 @@ class Answer:
     assumed: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
     costs: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """Returns what it says, line by line: its sentence, its findings and their cures.
+
+        >>> from ncd import ask
+        >>> print(ask("nn.Linear(8, 4)(torch.randn(2, 9))"))
+        Linear gets 9 features; it takes 8.
+        """
+        lines = [self.sentence, *self.costs, *self.assumed]
+        for finding in self.findings:
+            lines += [str(finding)] * (str(finding) != self.sentence)
+            lines += [f"cure {n}, which {cure}" for n, cure in enumerate(finding.cures, 1)]
+        return "\n".join(lines)

@@ -12,7 +12,6 @@ from pathlib import Path, PurePosixPath
 from zipfile import ZipFile
 
 from ncd.answers.answer import Answer
-from ncd.answers.plain_answer import sentence_of
 from ncd.errors import LimitError, NCDError, ParseError, short_repr
 from ncd.findings.reading.finding import Cure, Edit, Finding, apply_edits
 from ncd.language.arguments import check_text
@@ -46,7 +45,7 @@ def of_text(answer: Answer, whole: str, text: str) -> Answer:
         return answer
     findings = tuple(_with_text_lines(each, before, text) for each in answer.findings)
     failure = next((each for each in findings if each.kind == "failure"), None)
-    sentence = sentence_of(failure) if failure else answer.sentence
+    sentence = str(failure) if failure else answer.sentence
     return replace(answer, findings=findings, sentence=sentence)
 
 

@@ -127,7 +127,7 @@ def answer_of(text: str, reading: Reading) -> Answer:
     assumed = (*assumed, *filter(None, (reading.call.modes,)))
     if reading.failure is not None:
         found = failure_of(reading.failure)
-        return Answer(kind, reading.term, (), sentence_of(found), assumed, (found,))
+        return Answer(kind, reading.term, (), str(found), assumed, (found,))
     if kind in ("source", "line"):
         sentence = result_sentence(reading.term.cod, reading.shapes, LETTERS)
         costs = tuple(filter(None, [cost_sentence(reading.term)]))
@@ -148,29 +148,14 @@ def config_answer(text: str) -> Answer:
 def refusal_answer(text: str, error: NCDError) -> Answer:
     """Returns the answer to a text that cannot be read at all."""
     found = failure_of(error)
-    return Answer(kind_of(text), None, (), sentence_of(found), findings=(found,))
-
-
-def sentence_of(failure: Finding) -> str:
-    """Returns the sentence that says where a text fails, and why.
-
-    >>> sentence_of(Finding("failure", 7, "fc1", "It takes 8 features, and gets 9."))
-    'line 7, fc1: It takes 8 features, and gets 9.'
-    >>> sentence_of(Finding("failure", 7, "fc1", "fc1 takes 8 features, and gets 9."))
-    'line 7: fc1 takes 8 features, and gets 9.'
-    >>> sentence_of(Finding("failure", 3, "0", "layer 0 (Conv1d) takes 8 channels."))
-    'line 3: layer 0 (Conv1d) takes 8 channels.'
-    """
-    named = failure.layer and not failure.says.startswith((failure.layer, f"layer {failure.layer}"))
-    place = [f"line {failure.line}"] * bool(failure.line) + [failure.layer] * bool(named)
-    return f"{', '.join(place)}: {failure.says}" if place else failure.says
+    return Answer(kind_of(text), None, (), str(found), findings=(found,))
 
 
 def with_findings(plain: Answer, findings: Sequence[Finding]) -> Answer:
     """Returns an answer with findings in the place of its own."""
     failures = [each for each in findings if each.kind == "failure"]
     own = plain.findings if not failures else ()  # the reading fails, so that something is wrong
-    sentence = sentence_of(failures[0]) if failures else plain.sentence
+    sentence = str(failures[0]) if failures else plain.sentence
     costs = plain.costs if not failures else ()
     return replace(plain, sentence=sentence, findings=(*own, *findings), costs=costs)
 

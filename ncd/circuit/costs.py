@@ -17,6 +17,7 @@ from ncd.language.number_formats import BITS, SCALE, Formats, is_cached
 from ncd.language.op import InitialValue
 from ncd.language.terms import Term
 from ncd.language.torch_code import Arg, Cast, Contract, Infix, Lookup, Position, TorchExpr
+from ncd.words import table_text
 
 FLOAT32 = Formats()
 COUNTING_RULES = (
@@ -39,6 +40,14 @@ class OpCost:
     parameters: int
     flops: int
     bytes: int
+
+
+SHOWN_OPS = 40  # in the table of a cost; more of them would be a wall
+
+
+def count_texts(cost: Cost | OpCost) -> tuple[str, str, str]:
+    """Returns the numbers of a cost as a table has them: parameters, FLOPs and bytes."""
+    return f"{cost.parameters:,}", f"{cost.flops:,}", f"{cost.bytes:,}"
 
 
 @dataclass(frozen=True)
@@ -71,6 +80,21 @@ class Cost:
     ops: tuple[OpCost, ...]
     weight_bytes: int = 0
     cache_bytes: int = 0
+
+    def __repr__(self) -> str:
+        """Returns a table of the ops, the last line their sum.
+
+        >>> from ncd import Linear
+        >>> cost(Linear("m:3 -> k:2", "Q"))
+        op        parameters  FLOPs  bytes
+        Linear Q           6     12      8
+        total              6     12      8
+        """
+        rows = [(op.label, *count_texts(op)) for op in self.ops[:SHOWN_OPS]]
+        if (rest := len(self.ops) - len(rows)) > 0:
+            rows.append((f"… {rest} more", "", "", ""))
+        head = ("op", "parameters", "FLOPs", "bytes")
+        return table_text([head, *rows, ("total", *count_texts(self))], right={1, 2, 3})
 
     @lazy_property
     def by_node(self) -> dict[str, OpCost]:

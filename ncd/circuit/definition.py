@@ -24,6 +24,15 @@ class NamedArray:
     def __iter__(self) -> Any:
         raise MismatchError(f"({self.axes}) is one array", cure="one name for it")
 
+    def __add__(self, other: object) -> Any:
+        raise MismatchError("arrays are added by an op, not by +", cure="Add()(x, y)")
+
+    def __mul__(self, other: object) -> Any:
+        cure = f'Map("{self.axes}, {self.axes} -> {self.axes}", "$1 * $2")(x, y)'
+        raise MismatchError("arrays are multiplied by an op, not by *", cure=cure)
+
+    __radd__, __rmul__ = __add__, __mul__
+
 
 class Definition:
     """The steps of a system while it is written down.

@@ -201,6 +201,9 @@ class Axes:
     def __init__(self, /, **sizes: AxisSize) -> None:
         self.sizes: Mapping[str, AxisSize] = sizes
 
+    def __repr__(self) -> str:
+        return f"Axes({', '.join(f'{name}={size!r}' for name, size in self.sizes.items())})"
+
     def __call__(self, sketch: Term) -> Term:
         check_term(sketch, "Axes")
         try:

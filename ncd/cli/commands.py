@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 import ncd
 from ncd.circuit.circuit import Circuit, Loop, ScanLoop
-from ncd.circuit.costs import COUNTING_RULES, Cost, OpCost, remarks
+from ncd.circuit.costs import COUNTING_RULES, Cost, count_texts, remarks
 from ncd.cli.crowd import check_address
 from ncd.cli.output import (
     FILES,
@@ -41,6 +41,7 @@ from ncd.cli.system_argument import (
     given_system,
     is_file,
     needs_run,
+    note_pair,
 )
 from ncd.errors import ParseError
 from ncd.language.terms import Term
@@ -58,7 +59,7 @@ def ask(args: argparse.Namespace) -> int:
     if args.json:
         print_json(answer_data(answer))
     else:
-        print("\n".join(answer_lines(answer, text)))
+        print("\n".join(answer_lines(answer, text, "text" if args.file == STDOUT else args.file)))
     return 1 if any(each.kind == "failure" for each in answer.findings) else 0
 
 
@@ -117,8 +118,8 @@ def _print_cost(circuit: Circuit, total: Cost, args: argparse.Namespace) -> None
     ops = [("op", "name", "in → out", "parameters", "FLOPs", "bytes")]
     for op in total.ops:
         site = circuit.cell(op.node).site
-        ops.append((op.node, op.label, f"{site.inputs} → {site.outputs}", *_counts(op)))
-    print_table([*ops, ("", "total", "", *_counts(total))], right={3, 4, 5})
+        ops.append((op.node, op.label, f"{site.inputs} → {site.outputs}", *count_texts(op)))
+    print_table([*ops, ("", "total", "", *count_texts(total))], right={3, 4, 5})
     for remark in (COUNTING_RULES, *remarks(circuit, total)):
         print(f"\n{remark}")
     print(f"\nweights in {args.weights} take {total.weight_bytes:,} bytes")
@@ -134,7 +135,8 @@ def render(args: argparse.Namespace) -> int:
         raise ParseError(f"--picture is of a .tex file, not of a {kind}", cure="-o FILE.tex")
     system = given_system(args)
     entry, args.title, args.facts = system.entry, system.title, system.facts
-    args.notes = entry.callouts(system.settings) if entry and not args.plain else {}
+    notes = entry.callouts(system.settings) if entry and not args.plain else {}
+    args.notes = {**notes, **dict(map(note_pair, args.note))}
     if entry:
         args.width = entry.width if args.width is None else args.width
         args.bands, args.cells = args.bands or entry.bands, args.cells or entry.cells
@@ -357,10 +359,6 @@ def _loop_text(loop: Loop) -> str:
     return f"the first of {len(loop.bodies)} repetitions ({loop.id}):"
 
 
-def _counts(cost: Cost | OpCost) -> tuple[str, str, str]:
-    return f"{cost.parameters:,}", f"{cost.flops:,}", f"{cost.bytes:,}"
-
-
 def _shape(shape: Sequence[int]) -> str:
     return "×".join(map(str, shape)) or "()"
 
@@ -387,10 +385,11 @@ def import_(args: argparse.Namespace) -> int:
     findings = import_findings(args.module, args.inputs, found)
     _report(found.term, import_data(found, findings), args)
     if findings and not args.json:
-        text = Path(args.module.rpartition(":")[0]).read_text(encoding="utf-8")
+        file = args.module.rpartition(":")[0]
+        text = Path(file).read_text(encoding="utf-8")
         with report_beside(args.output):
             for each in findings:
-                print("\n".join(finding_lines(each, text)))
+                print("\n".join(finding_lines(each, text, file)))
     return 1 if found.failure else 0
 
 
@@ -398,7 +397,8 @@ def _write(term: Term, title: str, args: argparse.Namespace) -> None:
     if not args.output:
         return
     kind = file_kind(args.output, (".json", *FILES), args.to)
-    args.notes, args.bands, args.cells, args.title = {}, False, False, title
+    args.notes, args.bands, args.cells = dict(map(note_pair, args.note)), False, False
+    args.title = title
     args.facts = {"system": args.module, "inputs": args.inputs, **package_facts()}
     made = ncd.to_json(term).encode() if kind == ".json" else FILES[kind](term, args)
     write(args.output, made)

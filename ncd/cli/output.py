@@ -22,6 +22,7 @@ from ncd.errors import ParseError, unknown_name_error
 from ncd.installation import needed_by
 from ncd.language.terms import Term
 from ncd.systems.catalogue_entry import Entry
+from ncd.words import table_text
 from ncd.write.file_facts import LICENCE, onnx_with_facts, png_with_facts, tex_with_facts
 from ncd.write.term_json import svg_with_term
 
@@ -96,15 +97,7 @@ def print_json(data: object) -> int:
 
 def print_table(rows: Sequence[Sequence[object]], right: Collection[int] = ()) -> None:
     """Prints rows with aligned columns; ``right`` are the columns of numbers."""
-    cells = [[str(cell) for cell in row] for row in rows]
-    columns = max(map(len, cells))
-    widths = [max(len(row[i]) for row in cells if i < len(row)) for i in range(columns)]
-    for row in cells:
-        padded = (
-            text.rjust(width) if i in right else text.ljust(width)
-            for i, (text, width) in enumerate(zip(row, widths, strict=False))
-        )
-        print("  ".join(padded).rstrip())
+    print(table_text(rows, right))
 
 
 def cell_text(value: object) -> str:

@@ -6,14 +6,14 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import ncd
 from ncd.cli.output import STDOUT, entry_facts, package_facts
-from ncd.errors import ParseError
+from ncd.errors import ParseError, unknown_name_error
 from ncd.language.terms import Term
 from ncd.read.configs.config_reader import READERS
 from ncd.systems.catalogue_entry import Entry
@@ -69,17 +69,50 @@ def given_system(args: argparse.Namespace) -> GivenSystem:
         facts = entry_facts(entry, settings)
         term = entry.build(**settings)
         return GivenSystem(term, entry.name, entry.title, entry.source, settings, facts, entry)
-    if args.set or args.preset:
-        fact = f"--set and --preset turn knobs of the catalogue, and {place!r} is a file"
-        raise ParseError(fact, cure="its sizes in the file")
+    if args.preset:
+        fact = f"--preset is of a system of the catalogue, and {place!r} is a file"
+        raise ParseError(fact, cure="--set")
     inputs: str = getattr(args, "inputs", "")
     facts = {"system": place, "inputs": inputs, **package_facts()}
     if needs_run(place):
+        if args.set:
+            fact = f"the sizes of {place!r} are those of its inputs and its layers"
+            raise ParseError(fact, cure="other --inputs")
         term, title, source = _module_term(place, inputs), place.rpartition(":")[2], place
         return GivenSystem(term, title, title, source, {}, facts)
-    term, title = _text_term(place), "Net" if place == STDOUT else Path(place).stem
+    term = _resized(_text_term(place), args.set)
+    title = "Net" if place == STDOUT else Path(place).stem
     source = "standard input" if place == STDOUT else place
     return GivenSystem(term, title, title, source, {}, facts)
+
+
+def _resized(term: Term, pairs: Sequence[str]) -> Term:
+    """Returns a term with other sizes of its axes, from ``--set`` (``m=64``)."""
+    sizes = dict(_setting(pair, "m=64") for pair in pairs)
+    arrays = (value.array for value in ncd.elaborate(term).values.values())
+    axes = {axis.name: axis for array in arrays for axis in array}
+    for name, size in sizes.items():
+        if name not in axes:
+            raise unknown_name_error("axis", name, axes, where="--set")
+        if not isinstance(size, int):
+            raise ParseError(f"--set {name}={size} is no size", cure=f"--set {name}=64")
+    return ncd.Axes(**sizes)(term) if sizes else term
+
+
+def _setting(pair: str, example: str) -> tuple[str, int | str]:
+    """Returns a name and its number, or its text where it is none, of ``h=8``."""
+    name, equals, text = pair.partition("=")
+    if not equals:
+        raise ParseError(f"--set {pair!r} has no =", cure=f"--set {example}")
+    return name, int(text) if re.fullmatch(r"[+-]?\d{1,18}", text) else text
+
+
+def note_pair(pair: str) -> tuple[str, str]:
+    """Returns the place and the text of a callout, of ``Softmax=shares of 1``."""
+    place, equals, text = pair.partition("=")
+    if not equals:
+        raise ParseError(f"--note {pair!r} has no =", cure='--note "Softmax=shares of 1"')
+    return place, text
 
 
 def is_file(place: str) -> bool:
@@ -110,15 +143,8 @@ def file_text(file: str) -> str:
 def catalogue_settings(entry: Entry, args: argparse.Namespace) -> dict[str, int]:
     """Returns all knobs of an entry, set by a preset and by ``--set`` (``h=8``)."""
     turned: dict[str, Any] = dict(entry.preset(args.preset).knobs) if args.preset else {}
-    for pair in args.set:
-        name, equals, text = pair.partition("=")
-        if not equals:
-            first = entry.knobs[0]
-            raise ParseError(f"--set {pair!r} has no =", cure=f"--set {first.name}={first.default}")
-        try:
-            turned[name] = int(text)
-        except ValueError:
-            turned[name] = text  # the entry raises an error that names valid values
+    first = entry.knobs[0]
+    turned |= dict(_setting(pair, f"{first.name}={first.default}") for pair in args.set)
     return entry.settings(turned)
 
 

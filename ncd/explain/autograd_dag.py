@@ -101,6 +101,9 @@ class Dag:
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
 
+    def __repr__(self) -> str:
+        return f"<Dag of {len(self.nodes)} nodes and {len(self.edges)} edges>"
+
     def at_level(self, level: str) -> Dag:
         """Returns the graph with one node for each op, or one for each block.
 

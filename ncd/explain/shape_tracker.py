@@ -48,6 +48,9 @@ class Tracker(ContextDecorator):
         self._hooks: list[RemovableHandle] = []
         self._inside = 0  # a decorated function may call itself
 
+    def __repr__(self) -> str:
+        return f"<Tracker of {type(self.module).__name__}: {len(self.calls)} calls>"
+
     def __enter__(self) -> Self:
         self._inside += 1
         if self._inside > 1:

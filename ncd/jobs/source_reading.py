@@ -9,6 +9,7 @@ import json
 import os
 from functools import cache
 from threading import Lock
+from time import monotonic
 from typing import Any
 
 from cachetools import LRUCache
@@ -109,7 +110,11 @@ class Reader:
         return late if isinstance(found, TextError) else found
 
     def _result(self, kind: str, text: str) -> bytes | None:
-        """Returns the result for a text; None if the operating system ended the process."""
+        """Returns the result for a text; None if the operating system ended the process.
+
+        Raises TextError, which nothing keeps, if there is none after a minute of a busy machine.
+        """
+        began = monotonic()
         worker = self.workers.start(job_request(kind, {"text": text}))
         worker.line.settimeout(PATIENCE)
         for message in worker.news():
@@ -119,6 +124,10 @@ class Reader:
             if message.get("failure"):
                 return None
         worker.end()
+        if monotonic() - began >= PATIENCE:
+            raise TextError(
+                "the machine is busy, and read nothing in a minute", 1, 1, cure="it again"
+            )
         return None
 
 

@@ -627,8 +627,8 @@ class Stream:
     ('a·b·⌈c/g_c⌉ + b·c·⌈a/g_a⌉ + a·c', 278528, 320)
     """
 
-    circuit: Circuit
-    schedule: Schedule
+    circuit: Circuit = field(repr=False)
+    schedule: Schedule = field(repr=False)
     grouped_axes: tuple[str, ...]
     streamed_axis: str
     tiles: Mapping[str, int] = field(hash=False)

@@ -457,6 +457,10 @@ class Trace:
     outputs: tuple[Tensor, ...]
     values: Mapping[str, Tensor]
 
+    def __repr__(self) -> str:
+        shapes = ", ".join("×".join(map(str, one.shape)) or "()" for one in self.outputs)
+        return f"<Trace of {len(self.values)} arrays; outputs {shapes}>"
+
 
 def trace(module: CircuitModule, *inputs: Tensor) -> Trace:
     """Runs a module and keeps the value of every array.

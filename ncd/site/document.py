@@ -116,14 +116,16 @@ def policy(js: str, scripts: str = "") -> str:
 class Page(str):
     """The text of an HTML file, which a notebook shows as the page that it is."""
 
+    def __repr__(self) -> str:
+        return f"<Page of {len(self.encode()):,} bytes>"
+
     def _repr_mimebundle_(
         self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
     ) -> dict[str, str]:
         """Returns a frame with the page, which may run its own script and reach nothing else."""
         frame = f'<iframe srcdoc="{markup.text(self)}" sandbox="allow-scripts" title="Diagram"'
         shape = "width:100%;height:600px;border:0"
-        text = f"An HTML page of {len(self.encode()):,} bytes"
-        return {"text/html": f'{frame} style="{shape}"></iframe>', "text/plain": text}
+        return {"text/html": f'{frame} style="{shape}"></iframe>', "text/plain": repr(self)}
 
 
 def html(

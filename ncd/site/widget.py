@@ -204,6 +204,10 @@ class Explorer(anywidget.AnyWidget):
         self.observe(lambda change: self._draw(), ["folded", "dark", "wire_values"])
         self.observe(lambda change: self._show(), "selected")
 
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{name} {size}" for name, size in self.sizes.items())
+        return f"<Explorer{f' of {self.title}' if self.title else ''}: {sizes}>"
+
     @property
     def term(self) -> Term:
         """The term at the sizes that are shown."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +11,7 @@ from ncd.language.axes import Signature
 from ncd.language.blocks import check_stated
 from ncd.language.terms import Term
 from ncd.systems.search_topics import TOPICS
+from ncd.words import table_text
 
 # --- Catalogue entries: a system's name, its knobs, and the function from knobs to its term
 
@@ -242,6 +243,14 @@ class Entry:
             check_stated(term, Signature.parse(self.type), self.name)
         return term
 
+    def _repr_mimebundle_(
+        self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
+    ) -> dict[str, str]:
+        """Returns the diagram of its term, for notebooks, and its name and knobs."""
+        shown: dict[str, str] = self.build()._repr_mimebundle_()  # type: ignore[attr-defined]
+        sizes = ", ".join(f"{knob.name}={knob.default}" for knob in self.knobs)
+        return {**shown, "text/plain": f"{self.title}: ncd.catalogue[{self.name!r}].build({sizes})"}
+
     def settings(self, knobs: Mapping[str, Any]) -> dict[str, int]:
         """Returns all knobs with checked values."""
         known = {knob.name: knob for knob in self.knobs}
@@ -289,7 +298,12 @@ class Catalogue(dict[str, Entry]):
         super().__init__((entry.name, entry) for entry in entries)
 
     def __repr__(self) -> str:
-        return f"<Catalogue of {len(self)} systems: {', '.join([*self][:3])}, …>"
+        """Returns a table: the name, title, and sizes of each system."""
+        rows = [
+            (entry.name, entry.title, ", ".join(f"{k.name} {k.default}" for k in entry.knobs))
+            for entry in self.values()
+        ]
+        return table_text([("name", "title", "sizes at first"), *rows])
 
     def __missing__(self, name: str) -> Entry:
         if answers := TOPICS.get(name.lower().replace("-", " ")):

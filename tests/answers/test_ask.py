@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 import ncd
-from ncd.answers.plain_answer import answer_of, sentence_of, with_findings
+from ncd.answers.plain_answer import answer_of, with_findings
 from ncd.findings.reading.finding import LATE, Cure, Edit, Finding
 from ncd.jobs.source_reading import reader
 from ncd.notation.term_reader import TextError
@@ -120,7 +120,7 @@ def test_a_failure_is_a_finding_with_its_line() -> None:
     answer = ncd.ask(text)
     (failure,) = (each for each in answer.findings if each.kind == "failure")
     assert answer.shapes == () and "3" in failure.says and "4" in failure.says
-    assert answer.sentence == sentence_of(failure)
+    assert answer.sentence == str(failure)
 
 
 WRONG = {
@@ -142,7 +142,7 @@ def test_a_text_that_cannot_be_read_is_answered_too(text: str) -> None:
     answer = ncd.ask(text)
     assert (answer.kind, answer.term, answer.shapes) == (WRONG[text], None, ())
     assert [each.kind for each in answer.findings][:1] == ["failure"]
-    assert answer.sentence == sentence_of(answer.findings[0])
+    assert answer.sentence == str(answer.findings[0])
 
 
 def test_nothing_of_a_text_is_executed(tmp_path: Path) -> None:

@@ -58,13 +58,13 @@ def test_cures_are_diffs() -> None:
     failure = Finding("failure", 3, "fc", "It takes 4 features, and gets 8.", (cure,))
     silent = Finding("silent", 1, "", "This is never used.")
     answer = Answer("source", None, (), "line 3, fc: It fails.", ("1 × 8.",), (failure, silent))
-    assert [*answer_lines(answer, text)] == [
+    assert [*answer_lines(answer, text, "net.py")] == [
         "line 3, fc: It fails.",
         "1 × 8.",
         "\nfails, line 3, fc: It takes 4 features, and gets 8.",
         "\ncure 1, which changes the model, out: 1 × 2",
-        "--- text",
-        "+++ cured",
+        "--- net.py",
+        "+++ net.py",
         "@@ -2 +2 @@",
         "-fc = nn.Linear(4, 2)",
         "+fc = nn.Linear(8, 2)",

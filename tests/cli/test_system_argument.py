@@ -105,15 +105,55 @@ def test_what_cannot_be_shown_says_why(capsys: Capture, net: str) -> None:
     assert refusal(capsys, "render", "none.py", "-o", "x.svg") == (
         "ncd: cannot read 'none.py': No such file or directory. Try another file.\n"
     )
-    assert refusal(capsys, "cost", net, "--set", "h=2") == (
-        f"ncd: --set and --preset turn knobs of the catalogue, and {net!r} is a file. "
-        "Try its sizes in the file.\n"
+    assert refusal(capsys, "cost", net, "--preset", "gpt-2") == (
+        f"ncd: --preset is of a system of the catalogue, and {net!r} is a file. Try --set.\n"
+    )
+    given = (f"{net}:Net", "--inputs", "2x16", "--set", "m=2")
+    assert refusal(capsys, "cost", *given) == (
+        f"ncd: the sizes of '{net}:Net' are those of its inputs and its layers. "
+        "Try other --inputs.\n"
     )
     assert refusal(capsys, "run", f"{net}:Net") == (
         f'ncd: {net}:Net takes inputs (x), of which no shape is given. Try --inputs "2x8x128".\n'
     )
     stopped = refusal(capsys, "show", f"{net}:Net", "--inputs", "2x15")
     assert stopped.startswith(f"ncd: {net}:Net stops: ")
+
+
+def test_the_sizes_of_a_text_are_set(capsys: Capture, term: str) -> None:
+    assert data(capsys, "cost", term, "--set", "k=7", "--set", "m=2")["total"]["parameters"] == 14
+    for pair, said in {
+        "kk=7": "--set: there is no axis 'kk'. Try one of y, m, k.",
+        "k": "--set 'k' has no =. Try --set m=64.",
+        "k=x": "--set k=x is no size. Try --set k=64.",
+    }.items():
+        assert refusal(capsys, "cost", term, "--set", pair) == f"ncd: {said}\n"
+
+
+def test_callouts_are_given_by_name(capsys: Capture, term: str) -> None:
+    assert main(["render", term, "-o", "out.svg", "--note", "W=learned"]) == 0
+    assert "learned" in Path("out.svg").read_text()
+    said = refusal(capsys, "render", term, "-o", "out.svg", "--note", "W")
+    assert said == "ncd: --note 'W' has no =. Try --note \"Softmax=shares of 1\".\n"
+
+
+def test_a_file_that_stops_when_it_is_run_says_where(capsys: Capture) -> None:
+    Path("stops.py").write_text(f"{NET}\nNet()(torch.randn(2, 9))\n")
+    given = ("import", "stops.py:Net", "--inputs", "2x16")
+    cure = "Try ncd ask stops.py, which reads it and runs nothing.\n"
+    said = refusal(capsys, *given)
+    assert said.startswith("ncd: stops.py: it stops in line 10: RuntimeError: mat1 and mat2 shapes")
+    assert said.endswith(cure)
+    Path("stops.py").write_text("def f(:\n")
+    assert refusal(capsys, *given) == (
+        f"ncd: stops.py: it stops in line 1: SyntaxError: invalid syntax (stops.py, line 1). {cure}"
+    )
+
+
+def test_an_input_of_ids_is_asked_for(capsys: Capture) -> None:
+    Path("ids.py").write_text("from torch import nn\nnet = nn.Embedding(100, 4)\n")
+    said = refusal(capsys, "import", "ids.py:net", "--inputs", "2x8")
+    assert said.endswith('Try --inputs "2x8#100" for whole numbers below 100.\n')
 
 
 def test_no_name_of_the_catalogue_is_taken_for_a_file() -> None:

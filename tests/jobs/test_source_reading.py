@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import pytest
 
@@ -51,6 +52,20 @@ def test_a_source_gives_its_term(reader: Reader) -> None:
     found = reader.read(net())
     assert found.term == Id("b:2 m:3") >> Elementwise("relu")
     assert (found.note, found.failure) == ("", None)
+
+
+def test_a_busy_machine_is_no_fault_of_a_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And is not remembered as one."""
+    own = Reader()
+    silent = SimpleNamespace(
+        line=SimpleNamespace(settimeout=lambda _: None), news=tuple, end=lambda: None
+    )
+    monkeypatch.setattr(own.workers, "start", lambda _: silent)
+    monkeypatch.setattr("ncd.jobs.source_reading.PATIENCE", 0.0)
+    assert "the machine is busy" in refusal(own, net())
+    monkeypatch.undo()
+    monkeypatch.setattr(own.workers, "start", lambda _: silent)
+    assert refusal(own, net()) == TOO_MUCH
 
 
 def test_an_answer_is_kept_and_so_is_a_refusal(

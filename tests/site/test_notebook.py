@@ -40,7 +40,7 @@ def test_a_page_is_shown_in_a_frame_of_its_own() -> None:
     _, _, rest = shown["text/html"].partition('srcdoc="')
     assert unescape(rest.partition('"')[0]) == page
     assert 'sandbox="allow-scripts"' in rest
-    assert shown["text/plain"] == f"An HTML page of {len(page.encode()):,} bytes"
+    assert shown["text/plain"] == f"<Page of {len(page.encode()):,} bytes>"
 
 
 def test_a_cell_is_read_as_a_term_and_kept_under_its_name() -> None:

@@ -36,10 +36,12 @@ def test_a_size_is_not_true_or_false() -> None:
     assert str(error.value) == "h is True, but it is a whole number. Try h = 4."
 
 
-def test_the_catalogue_and_its_entries_are_shown_short() -> None:
+def test_the_catalogue_is_shown_as_a_table_and_its_entries_short() -> None:
     """As the last line of a cell: no pages of text, and no addresses of functions."""
-    names = ", ".join([*ncd.catalogue][:3])
-    assert repr(ncd.catalogue) == f"<Catalogue of {len(ncd.catalogue)} systems: {names}, …>"
+    head, first, *rest = repr(ncd.catalogue).splitlines()
+    assert head.split() == ["name", "title", "sizes", "at", "first"]
+    name, entry = next(iter(ncd.catalogue.items()))
+    assert first.split()[0] == name and entry.title in first and len(rest) == len(ncd.catalogue) - 1
     for entry in ncd.catalogue.values():
         assert repr(entry).startswith(f"Entry(name={entry.name!r}, title=")
         assert " at 0x" not in repr(entry)

@@ -11,7 +11,6 @@ from cachetools import LRUCache
 
 from ncd.answers.answer_sentences import LETTERS, dimension_names, shape_words
 from ncd.answers.error_messages import first_words
-from ncd.answers.plain_answer import sentence_of
 from ncd.app.parts.text_editor import Diagnostic, EditorMessage, Remark, Remedy, faults
 from ncd.app.runtime import streamlit_internals
 from ncd.app.scene.own_entry import VisitorSystem
@@ -102,7 +101,7 @@ def _failure_message(
     what = "an array" if len(given) == 1 else "arrays"
     arrays = f" on {what} of {shapes}" if shapes and not meaning else ""
     says = f"{stops}{arrays}. {meaning}".strip()
-    sentence = sentence_of(Finding("failure", failure.line, "", says))
+    sentence = str(Finding("failure", failure.line, "", says))
     underlined = tuple(fault._replace(message=sentence) for fault in faults(failure))
     return EditorMessage(STOPS, True, underlined, sentence, raw=failure.fact)
 
@@ -147,7 +146,7 @@ def _with_findings(
         remarks=tuple(
             Remark(
                 each.kind,
-                _capitalised_sentence(sentence_of(each)),
+                _capitalised_sentence(str(each)),
                 _remedies(each, text),
                 each.line,
             )
@@ -160,7 +159,7 @@ def _with_findings(
         return said._replace(waiting=LOOKING) if waits else said
     return said._replace(
         is_wrong=True,
-        sentence=sentence_of(first),
+        sentence=str(first),
         remedies=_remedies(first, text),
         faults=(*said.faults, *([] if plain.faults else _mild([first], text, mild=False))),
     )

@@ -6,6 +6,8 @@ from base64 import b64encode
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from html import escape
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 from ncd.drawing.backends.pdf_png import pdf, png
@@ -13,6 +15,7 @@ from ncd.drawing.backends.svg import svg
 from ncd.drawing.backends.tikz import tex
 from ncd.drawing.elements.primitives import DrawingData
 from ncd.drawing.elements.style import theme
+from ncd.errors import ParseError
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,43 @@ class Drawing(DrawingData):
     >>> [wire.axis for wire in drawing.wires], [glyph.description for glyph in drawing.glyphs]
     (['m', 'k'], ['learned linear map Q, m to k'])
     """
+
+    def __repr__(self) -> str:
+        """Returns its title and size alone, as it has thousands of parts.
+
+        >>> import ncd
+        >>> ncd.draw(ncd.Softmax("x:3"), title="Weights")
+        <Drawing of Weights: 1 op, 137 × 39>
+        """
+        ops = f"{len(self.glyphs)} op{'s' * (len(self.glyphs) != 1)}"
+        title = f" of {self.title}" if self.title else ""
+        return f"<Drawing{title}: {ops}, {self.box.width:.0f} × {self.box.height:.0f}>"
+
+    def save(self, file: str | PathLike[str]) -> None:
+        """Writes the drawing to a file.
+
+        Args:
+            file: Its name, which ends in .svg, .png, .pdf or .tex.
+
+        Raises:
+            ParseError: For another end, or a file that cannot be written.
+
+        >>> import ncd
+        >>> ncd.draw(ncd.Id("m:3")).save("figure.gif")
+        Traceback (most recent call last):
+        ncd.errors.ParseError: save: 'figure.gif' ends in none of .svg, .png, .pdf, .tex. Try ...
+        """
+        write = {".svg": self.svg, ".png": self.png, ".pdf": self.pdf, ".tex": self.tex}
+        path = Path(file)
+        if path.suffix.lower() not in write:
+            fact = f"{path.name!r} ends in none of {', '.join(write)}"
+            raise ParseError(fact, cure=f"{path.stem}.svg", where="save")
+        data = write[path.suffix.lower()]()
+        try:
+            path.write_bytes(data.encode() if isinstance(data, str) else data)
+        except OSError as error:
+            fact = f"cannot write {str(path)!r}: {error.strerror or error}"
+            raise ParseError(fact, cure="another file", where="save") from None
 
     def svg(self, fonts: bool = True) -> str:
         """Returns the drawing as SVG text.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from ncd.errors import NCDError
@@ -42,12 +42,33 @@ class Cure:
         shapes: The shapes of the results afterwards, as torch has them.
 
     Source: this project's own.
+
+    >>> import ncd
+    >>> failure = ncd.ask("fc = nn.Linear(8, 4)\\nfc(torch.randn(2, 9))").findings[0]
+    >>> first: Cure = failure.cures[0]
+    >>> print(first)
+    changes the model, line 1: fc = nn.Linear(9, 4)
+    >>> first.text, first.shapes
+    ('fc = nn.Linear(9, 4)\\nfc(torch.randn(2, 9))', ((2, 4),))
     """
 
     edits: tuple[Edit, ...]
-    text: str
+    text: str = field(repr=False)
     changes: Literal["model", "input", "meaning"]
     shapes: tuple[tuple[int, ...], ...] = ()
+
+    def __str__(self) -> str:
+        """Returns what it changes, and the first line of each edit as it is afterwards.
+
+        >>> print(Cure((Edit(1, 10, 11, "8"),), "nn.Linear(8, 2)", "model"))
+        changes the model, line 1: nn.Linear(8, 2)
+        """
+        after, lines = self.text.split("\n"), {edit.line: edit for edit in self.edits}
+        told, further = [], 0  # lines that edits above have added
+        for number, edit in sorted(lines.items()):
+            told.append(f"line {number}: {after[number + further - 1].strip()}")
+            further += edit.new.count("\n")
+        return f"changes the {self.changes}, {'; '.join(told)}"
 
 
 @dataclass(frozen=True)
@@ -63,6 +84,11 @@ class Finding:
         cures: At most three cures, the smallest change first.
 
     Source: this project's own.
+
+    >>> import ncd
+    >>> failure: Finding = ncd.ask("fc = nn.Linear(8, 4)\\nfc(torch.randn(2, 9))").findings[0]
+    >>> failure.kind, failure.line, failure.layer, len(failure.cures)
+    ('failure', 1, 'fc', 2)
     """
 
     kind: Kind
@@ -70,6 +96,20 @@ class Finding:
     layer: str
     says: str
     cures: tuple[Cure, ...] = ()
+
+    def __str__(self) -> str:
+        """Returns the sentence that says where it is, and why.
+
+        >>> print(Finding("failure", 7, "fc1", "It takes 8 features, and gets 9."))
+        line 7, fc1: It takes 8 features, and gets 9.
+        >>> print(Finding("failure", 7, "fc1", "fc1 takes 8 features, and gets 9."))
+        line 7: fc1 takes 8 features, and gets 9.
+        >>> print(Finding("failure", 3, "0", "layer 0 (Conv1d) takes 8 channels."))
+        line 3: layer 0 (Conv1d) takes 8 channels.
+        """
+        named = self.layer and not self.says.startswith((self.layer, f"layer {self.layer}"))
+        place = [f"line {self.line}"] * bool(self.line) + [self.layer] * bool(named)
+        return f"{', '.join(place)}: {self.says}" if place else self.says
 
 
 LATE = Finding("size", 0, "", "The time for reasons ran out.")  # a search that was ended

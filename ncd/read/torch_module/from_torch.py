@@ -10,6 +10,7 @@ import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from traceback import extract_tb
 from typing import Any
 
 import torch
@@ -164,6 +165,10 @@ class Imported:
     nodes: tuple[str, ...] = ()
     failure_text: str = ""
 
+    def __repr__(self) -> str:
+        told = (f"it stops: {self.failure}" if self.failure else "", *self.notes)
+        return "\n".join((f"<Imported: {self.term.dom} -> {self.term.cod}>", *filter(None, told)))
+
     def module(self) -> CircuitModule:
         """Returns the compiled term with the weights of the module, in its mode."""
         made = compiled(self.term, limits=NO_LIMITS)
@@ -316,7 +321,12 @@ def imported_file(place: str, inputs: str = "") -> Imported:
         raise ImportFailed(
             f"{place} takes inputs ({names}), of which no shape is given", cure='--inputs "2x8x128"'
         )
-    return from_torch(module, *given)
+    try:
+        return from_torch(module, *given)
+    except ImportFailed as error:
+        if "types: Long, Int" in error.fact and "#" not in inputs:  # ids, to be looked up
+            error.cure = f'--inputs "{inputs}#100" for whole numbers below 100'
+        raise
 
 
 def module_at(place: str) -> nn.Module:
@@ -332,12 +342,26 @@ def module_at(place: str) -> nn.Module:
     sys.path.insert(0, str(path.parent))
     try:
         spec.loader.exec_module(made)
+    except Exception as error:  # the user's own lines, such as a call that fails
+        raise _stopped_file(path, error) from error
     finally:
         sys.path.remove(str(path.parent))
     if not hasattr(made, name):
         kinds = (key for key, value in vars(made).items() if _makes_module(value))
         raise unknown_name_error("module", name, [*kinds], where=path.name)
     return _instance(getattr(made, name), f"{path.name}:{name}")
+
+
+def _stopped_file(path: Path, error: Exception) -> ImportFailed:
+    """Returns what is said of a file that stops while it is run, with its line."""
+    line = error.lineno if isinstance(error, SyntaxError) else None
+    for frame in extract_tb(error.__traceback__):
+        line = frame.lineno if frame.filename == str(path) else line
+    words = (str(error).splitlines() or [""])[0]
+    fact = f"it stops in line {line}: {type(error).__name__}: {words}"
+    return ImportFailed(
+        fact, cure=f"ncd ask {path}, which reads it and runs nothing", where=path.name
+    )
 
 
 def _makes_module(value: object) -> bool:

@@ -1,0 +1,103 @@
+"""What a prompt shows of a value: short, one glance, and no address in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+import ncd
+
+LONGEST = 700  # letters; tables of costs and systems, and modules of torch, have lines of their own
+
+
+def values() -> dict[str, object]:
+    """Returns one of each kind of value that the package's functions return."""
+    entry, term = ncd.catalogue["grouped-queries"], ncd.Axes(m=4, k=3)(ncd.Linear("m -> k", "Q"))
+    module, cached = ncd.compile(term), ncd.decode(entry.build(t=6), "t")
+    inputs = ncd.example_inputs(term)
+    run = ncd.trace(module, *inputs)
+    return {
+        "axes": ncd.Axes(m=4, k=ncd.seq(3)),
+        "term": term,
+        "drawing": ncd.draw(entry.build()),
+        "page": ncd.html(term),
+        "explorer": ncd.explore(term),
+        "cost": ncd.cost(term),
+        "trace": run,
+        "module": module,
+        "graph": ncd.autograd(module, *inputs),
+        "saved": ncd.saved(term),
+        "stream": ncd.stream(ncd.Einsum("a:4 b:4, b:4 c:4 -> a c"), {"a": 2, "c": 2}, ("b", 2)),
+        "imported": ncd.from_torch(nn.Linear(8, 4), torch.ones(2, 8)),
+        "tracker": ncd.track(nn.Linear(2, 3)),
+        "placement": cached.placements[0],
+        "rewrite": ncd.rewrites(term)[0] if ncd.rewrites(term) else None,
+        "answer": ncd.ask("b h i d, b h j d -> b h i j"),
+        "knob": entry.knobs[0],
+    }
+
+
+@pytest.mark.slow
+def test_no_value_is_shown_by_its_address_or_as_a_wall() -> None:
+    shown = {name: repr(value) for name, value in values().items()}
+    assert {name for name, text in shown.items() if " at 0x" in text} == set()
+    assert {name: len(text) for name, text in shown.items() if len(text) > LONGEST} == {}
+    assert shown["axes"] == "Axes(m=4, k=SizeWithKind(size=3, sequence=True, label=''))"
+    assert shown["trace"] == "<Trace of 2 arrays; outputs 3>"
+    assert shown["imported"] == "<Imported: b m -> b d>"
+    assert shown["explorer"] == "<Explorer: m 4, k 3>"
+
+
+def test_a_cost_is_a_table_that_is_cut() -> None:
+    gpt = ncd.cost(ncd.catalogue["gpt-2"].build(n=6))
+    head, *rows, last = repr(gpt).splitlines()
+    assert head.split() == ["op", "parameters", "FLOPs", "bytes"]
+    assert len(rows) == 41 and rows[-1] == f"… {len(gpt.ops) - 40} more"
+    assert last.split() == ["total", f"{gpt.parameters:,}", f"{gpt.flops:,}", f"{gpt.bytes:,}"]
+
+
+def test_an_answer_is_printed_with_its_cures() -> None:
+    answer = ncd.ask("net = nn.Linear(8, 4)\nnet(torch.randn(2, 9))")
+    first, *cures = str(answer).splitlines()
+    assert first == "line 1: net (Linear) gets 9 features; it takes 8."
+    assert cures[0] == "cure 1, which changes the model, line 1: net = nn.Linear(9, 4)"
+
+
+def test_an_entry_is_a_diagram_in_a_notebook() -> None:
+    shown = ncd.catalogue["residual-block"]._repr_mimebundle_()
+    assert shown["image/svg+xml"].startswith("<svg")
+    assert shown["text/plain"].startswith("Residual block: ncd.catalogue['residual-block'].build(")
+
+
+def test_a_drawing_is_saved_by_the_end_of_its_name(tmp_path: Path) -> None:
+    drawing = ncd.draw(ncd.Id("m:3"))
+    begins = {"a.svg": b"<svg", "a.PNG": b"\x89PNG", "a.pdf": b"%PDF", "a.tex": b"\\documentclass"}
+    for name, start in begins.items():
+        drawing.save(tmp_path / name)
+        assert (tmp_path / name).read_bytes().startswith(start)
+    for name, said in {
+        "figure.jpg": "save: 'figure.jpg' ends in none of .svg, .png, .pdf, .tex. Try figure.svg.",
+        "none/a.svg": "No such file or directory. Try another file.",
+    }.items():
+        with pytest.raises(ncd.ParseError) as error:
+            drawing.save(tmp_path / name)
+        assert str(error.value).endswith(said)
+
+
+def test_arithmetic_of_arrays_in_a_definition_names_the_op() -> None:
+    def of(act: Callable[[Any, Any], Any]) -> str:
+        act.__annotations__ = {"x": "b m", "y": "b m"}
+        with pytest.raises(ncd.MismatchError) as error:
+            ncd.define(act)
+        return str(error.value)
+
+    added = "arrays are added by an op, not by +. Try Add()(x, y)."
+    assert of(lambda x, y: x + y) == of(lambda x, y: 2 + x) == added
+    cure = 'Map("b m, b m -> b m", "$1 * $2")(x, y)'
+    multiplied = f"arrays are multiplied by an op, not by *. Try {cure}."
+    assert of(lambda x, y: x * y) == of(lambda x, y: 2 * x) == multiplied
