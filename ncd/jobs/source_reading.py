@@ -125,9 +125,8 @@ class Reader:
                 return None
         worker.end()
         if monotonic() - began >= PATIENCE:
-            raise TextError(
-                "the machine is busy, and read nothing in a minute", 1, 1, cure="it again"
-            )
+            fact = "the machine is busy, and read nothing in a minute"
+            raise TextError(fact, 1, 1, cure="it again")
         return None
 
 
