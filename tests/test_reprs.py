@@ -64,7 +64,7 @@ def test_a_cost_is_a_table_that_is_cut() -> None:
 def test_an_answer_is_printed_with_its_cures() -> None:
     answer = ncd.ask("net = nn.Linear(8, 4)\nnet(torch.randn(2, 9))")
     first, *cures = str(answer).splitlines()
-    assert first == "line 1: net (Linear) gets 9 features; it takes 8."
+    assert first.startswith("line 1: Linear gets 9 features (the features of the input, line 2)")
     assert cures[0] == "cure 1, which changes the model, line 1: net = nn.Linear(9, 4)"
 
 

@@ -44,8 +44,10 @@ class Answer:
         """Returns what it says, line by line: its sentence, its findings and their cures.
 
         >>> from ncd import ask
-        >>> print(ask("nn.Linear(8, 4)(torch.randn(2, 9))"))
-        Linear gets 9 features; it takes 8.
+        >>> print(ask("fc = nn.Linear(8, 4)\\nfc(torch.randn(2, 9))"))
+        line 1: Linear gets 9 features (...); it takes 8 (in_features, line 1).
+        cure 1, which changes the model, line 1: fc = nn.Linear(9, 4)
+        cure 2, which changes the input, line 2: fc(torch.randn(2, 8))
         """
         lines = [self.sentence, *self.costs, *self.assumed]
         for finding in self.findings:

@@ -80,13 +80,13 @@ def given_system(args: argparse.Namespace) -> GivenSystem:
             raise ParseError(fact, cure="other --inputs")
         term, title, source = _module_term(place, inputs), place.rpartition(":")[2], place
         return GivenSystem(term, title, title, source, {}, facts)
-    term = _resized(_text_term(place), args.set)
+    term = _with_sizes(_text_term(place), args.set)
     title = "Net" if place == STDOUT else Path(place).stem
     source = "standard input" if place == STDOUT else place
     return GivenSystem(term, title, title, source, {}, facts)
 
 
-def _resized(term: Term, pairs: Sequence[str]) -> Term:
+def _with_sizes(term: Term, pairs: Sequence[str]) -> Term:
     """Returns a term with other sizes of its axes, from ``--set`` (``m=64``)."""
     sizes = dict(_setting(pair, "m=64") for pair in pairs)
     arrays = (value.array for value in ncd.elaborate(term).values.values())

@@ -131,7 +131,7 @@ def test_the_sizes_of_a_text_are_set(capsys: Capture, term: str) -> None:
 
 
 def test_callouts_are_given_by_name(capsys: Capture, term: str) -> None:
-    assert main(["render", term, "-o", "out.svg", "--note", "W=learned"]) == 0
+    output(capsys, "render", term, "-o", "out.svg", "--note", "W=learned")
     assert "learned" in Path("out.svg").read_text()
     said = refusal(capsys, "render", term, "-o", "out.svg", "--note", "W")
     assert said == "ncd: --note 'W' has no =. Try --note \"Softmax=shares of 1\".\n"
@@ -152,8 +152,10 @@ def test_a_file_that_stops_when_it_is_run_says_where(capsys: Capture) -> None:
 
 def test_an_input_of_ids_is_asked_for(capsys: Capture) -> None:
     Path("ids.py").write_text("from torch import nn\nnet = nn.Embedding(100, 4)\n")
-    said = refusal(capsys, "import", "ids.py:net", "--inputs", "2x8")
-    assert said.endswith('Try --inputs "2x8#100" for whole numbers below 100.\n')
+    assert refusal(capsys, "import", "ids.py:net", "--inputs", "2x8") == (
+        "ncd: it looks up whole numbers, and 2x8 are real ones. "
+        'Try --inputs "2x8#100", of whole numbers below 100.\n'
+    )
 
 
 def test_no_name_of_the_catalogue_is_taken_for_a_file() -> None:

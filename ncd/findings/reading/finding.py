@@ -88,7 +88,7 @@ class Finding:
     >>> import ncd
     >>> failure: Finding = ncd.ask("fc = nn.Linear(8, 4)\\nfc(torch.randn(2, 9))").findings[0]
     >>> failure.kind, failure.line, failure.layer, len(failure.cures)
-    ('failure', 1, 'fc', 2)
+    ('failure', 1, '', 2)
     """
 
     kind: Kind

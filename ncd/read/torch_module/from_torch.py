@@ -322,11 +322,21 @@ def imported_file(place: str, inputs: str = "") -> Imported:
             f"{place} takes inputs ({names}), of which no shape is given", cure='--inputs "2x8x128"'
         )
     try:
-        return from_torch(module, *given)
+        found = from_torch(module, *given)
     except ImportFailed as error:
-        if "types: Long, Int" in error.fact and "#" not in inputs:  # ids, to be looked up
-            error.cure = f'--inputs "{inputs}#100" for whole numbers below 100'
+        _ask_for_ids(error.fact, inputs)
         raise
+    _ask_for_ids(found.failure, inputs)
+    return found
+
+
+def _ask_for_ids(message: str, inputs: str) -> None:
+    """Raises ImportFailed if a module looks up its inputs, and none is of whole numbers."""
+    if "types: Long, Int" in message and "#" not in inputs:
+        raise ImportFailed(
+            f"it looks up whole numbers, and {inputs} are real ones",
+            cure=f'--inputs "{inputs}#100", of whole numbers below 100',
+        )
 
 
 def module_at(place: str) -> nn.Module:
@@ -356,7 +366,7 @@ def _stopped_file(path: Path, error: Exception) -> ImportFailed:
     """Returns what is said of a file that stops while it is run, with its line."""
     line = error.lineno if isinstance(error, SyntaxError) else None
     for frame in extract_tb(error.__traceback__):
-        line = frame.lineno if frame.filename == str(path) else line
+        line = frame.lineno if Path(frame.filename) == path.absolute() else line
     words = (str(error).splitlines() or [""])[0]
     fact = f"it stops in line {line}: {type(error).__name__}: {words}"
     return ImportFailed(
