@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from html import escape
 from os import PathLike
@@ -50,7 +50,7 @@ class Drawing(DrawingData):
 
         >>> import ncd
         >>> ncd.draw(ncd.Softmax("x:3"), title="Weights")
-        <Drawing of Weights: 1 op, 137 × 39>
+        <Drawing of Weights: 1 op, 87 × 43>
         """
         ops = f"{len(self.glyphs)} op{'s' * (len(self.glyphs) != 1)}"
         title = f" of {self.title}" if self.title else ""
@@ -70,7 +70,12 @@ class Drawing(DrawingData):
         Traceback (most recent call last):
         ncd.errors.ParseError: save: 'figure.gif' ends in none of .svg, .png, .pdf, .tex. Try ...
         """
-        write = {".svg": self.svg, ".png": self.png, ".pdf": self.pdf, ".tex": self.tex}
+        write: Mapping[str, Callable[[], str | bytes]] = {
+            ".svg": self.svg,
+            ".png": self.png,
+            ".pdf": self.pdf,
+            ".tex": self.tex,
+        }
         path = Path(file)
         if path.suffix.lower() not in write:
             fact = f"{path.name!r} ends in none of {', '.join(write)}"
