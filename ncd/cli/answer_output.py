@@ -49,7 +49,7 @@ def answer_lines(answer: Answer, text: str, file: str) -> Iterator[str]:
 def finding_lines(finding: Finding, text: str, file: str) -> Iterator[str]:
     """Yields the lines of a finding: what is wrong, and its cures as diffs of its file."""
     head = "" if finding.kind == "size" else f"\n{KINDS[finding.kind]}, "
-    yield f"{head}{str(finding)}"
+    yield f"{head}{finding!s}"
     for number, cure in enumerate(finding.cures, 1):
         yield from _cure(number, cure, text, file)
 
