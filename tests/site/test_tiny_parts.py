@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+import ncd
 from ncd import (
     Axes,
     Axis,
@@ -332,9 +333,11 @@ def test_only_loops_along_an_axis_have_its_size() -> None:
     inputs = [SimpleNamespace(array=(Axis("t", 4),)), SimpleNamespace(array=array)]
 
     def sizes(**changes: object) -> list[tuple[str, str]]:
-        loop = {"id": "l0", "kind": "scan", "axis": "t", "states": 1, "inputs": inputs, **changes}
-        return [*loop_sizes(SimpleNamespace(loops=[SimpleNamespace(**loop)]))]
+        scan = {"id": "l0", "axis": "t", "states": 1, "inputs": inputs, **changes}
+        return [*loop_sizes(SimpleNamespace(scans=[SimpleNamespace(**scan)]))]
 
     ((id, text),) = sizes()
     assert id == "l0" and len(text) == 1
-    assert sizes(kind="repeat") == sizes(axis="m") == sizes(states=2) == sizes(axis="z") == []
+    assert sizes(axis="m") == sizes(states=0) == []  # these sizes are numbers
+    repeated = ncd.elaborate(ncd.catalogue["encoder-block"].build(n=3))
+    assert repeated.loops and not [*loop_sizes(repeated)]
