@@ -119,7 +119,7 @@ FIRST: tuple[tuple[str, str], ...] = (
     ("decoder", "Decoder-only block"),
     ("embedding", "GPT-2"),
     ("softmax", "Scaled dot-product attention"),
-    ("dropout", "Module or function"),
+    ("dropout", "Dropout"),
     ("batch norm", "Batch norm"),
     ("layernorm", "Layer norm"),
     ("skip connection", "Residual block"),
