@@ -666,7 +666,7 @@ def _first_instance(
                 made = _changed_instance(machine, tree, scope, each, usual_too, change, failures)
             except RefusedSettings as refused:
                 came, machine.steps = machine.steps - begin, begin
-                error = str(failures[-1]).rpartition(" may not fit: ")[2]
+                error = refused.fact.rpartition(" may not fit: ")[2]
                 others = other_settings(refused.given, first.defaults if first else {}, error)
                 more = [{**change, **one} for one in others]
                 if came > furthest:  # what comes further is changed further
@@ -678,6 +678,7 @@ def _first_instance(
                 if made is not None:
                     return made
                 break
+        gc.collect()  # once for all that could not be made: it takes long in a large process
     return None
 
 
@@ -685,11 +686,11 @@ CHANGES = 16  # of the assumed settings of a class that cannot be made with them
 
 
 class RefusedSettings(Exception):
-    """A class that cannot be made with its assumed settings."""
+    """A class that cannot be made with its assumed settings; ``fact`` says why, without a cure."""
 
-    def __init__(self, given: dict[str, Any]) -> None:
+    def __init__(self, given: dict[str, Any], fact: str) -> None:
         super().__init__()
-        self.given = given
+        self.given, self.fact = given, fact
 
 
 def _changed_instance(
@@ -726,8 +727,7 @@ def _changed_instance(
         failures.append(error.with_traceback(None))
         machine.assumed_settings, machine.assumed_values = before, presumed
         machine.instead.setdefault(each.name, fact_of(error))
-        gc.collect()
-        raise RefusedSettings(given) from None
+        raise RefusedSettings(given, fact_of(error)) from None
     machine.maker = made, each.name, given
     machine.instead.pop(each.name, None)
     return made
