@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from html import unescape
 from typing import Any
 
-from ncd.drawing.backends import pdf_png
+from ncd.drawing.backends import png_chunks
 from ncd.errors import ParseError
 from ncd.write.term_json import IN_HTML, IN_SVG
 
@@ -25,7 +25,7 @@ KEYWORD = "ncd"  # of the text in a PNG
 
 def png_with_facts(png: bytes, facts: Mapping[str, Any]) -> bytes:
     """Returns a PNG with the facts as a text chunk."""
-    return pdf_png.with_text(png, KEYWORD, _text(facts))
+    return png_chunks.with_text(png, KEYWORD, _text(facts))
 
 
 def tex_with_facts(tex: str, facts: Mapping[str, Any]) -> str:
@@ -68,7 +68,7 @@ def facts_of_file(data: bytes) -> dict[str, Any]:
 
     Raises ParseError for a file without facts.
     """
-    if data.startswith(pdf_png.SIGNATURE) and (told := pdf_png.text_of(data, KEYWORD)):
+    if data.startswith(png_chunks.SIGNATURE) and (told := png_chunks.text_of(data, KEYWORD)):
         return _facts(told)
     if (place := data.rfind(IN_ONNX)) >= 0:
         start = place + len(IN_ONNX)
