@@ -123,7 +123,7 @@ FIRST: tuple[tuple[str, str], ...] = (
     ("batch norm", "Batch norm"),
     ("layernorm", "Layer norm"),
     ("skip connection", "Residual block"),
-    ("resnet", "Identity ResNet"),
+    ("resnet", "ResNet"),
     ("mlp", "Image recogniser"),
     ("autoencoder", "Variational autoencoder"),
     ("diffusion", "Diffusion"),
