@@ -151,6 +151,14 @@ class PassWriter(PlacedTape):
         """Returns the arrays of all layers, after the last of them."""
         return self.layer_state(stack.layers, len(stack.members)).arrays[stack]
 
+    def array_to_keep(self, stack: KeptStack) -> ArrayHandle:
+        """Returns what a layer, or all layers of a stack, keep after the new positions."""
+        if stack.axis is not None:
+            return self.stacked_array(stack)
+        made = self.layer_array(stack.first_member)
+        assert made is not None, "what is kept once is not kept again"
+        return made
+
     def first_array(self, stack: KeptStack) -> ArrayHandle:
         """Returns the arrays of all layers before the first of them."""
         raise NotImplementedError

@@ -47,14 +47,7 @@ class PrefillWriter(PassWriter):
                 made = self.write_at(step, ins, self._sizes(step))
             self.made.update(zip(step.gives, made, strict=True))
         outputs = [self.made[slot] for slot in self.base.outputs]
-        return self.assemble(inputs, (*outputs, *map(self._whole_array, self.kept)))
-
-    def _whole_array(self, stack: KeptStack) -> ArrayHandle:
-        return (
-            self.layer_array(stack.first_member)
-            if stack.axis is None
-            else self.stacked_array(stack)
-        )
+        return self.assemble(inputs, (*outputs, *map(self.array_to_keep, self.kept)))
 
     def first_array(self, stack: KeptStack) -> ArrayHandle:
         return self.zeros(stack.array)

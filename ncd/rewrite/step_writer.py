@@ -63,7 +63,8 @@ class StepWriter(PassWriter):
         for need in order:
             self.get(need)
         outputs = [self.get((slot, self.demand.now(slot))) for slot in self.base.outputs]
-        new = [self._whole_array(stack) for stack in self.kept if stack.first_member.kind != "once"]
+        changing = (stack for stack in self.kept if stack.first_member.kind != "once")
+        new = map(self.array_to_keep, changing)
         takes = (*self.inputs.values(), self.place, *self.given.values())
         return self.assemble(takes, (*outputs, *new))
 
@@ -76,11 +77,6 @@ class StepWriter(PassWriter):
         self.repeated = {step for step, own in forms.items() if len(own) > 1}
 
     # --- what is kept of each layer
-
-    def _whole_array(self, stack: KeptStack) -> ArrayHandle:
-        if stack.axis is not None:
-            return self.stacked_array(stack)
-        return self._new_array(stack.first_member)
 
     def first_array(self, stack: KeptStack) -> ArrayHandle:
         return self.given[stack]
