@@ -5,8 +5,9 @@
     python -m tools.plant_faults --list           # the faults alone
     python -m tools.plant_faults --all-tests serial.py   # against every test without a browser
     python -m tools.plant_faults --draw 40 --seed 3 --fast   # drawn ones, against fast tests
+    python -m tools.plant_faults --draw 40 --jobs 2          # two at a time, each in its own copy
 
-The copy is made anew in a temporary folder and holds what git would commit. The exit status is the
+A copy is made anew in a temporary folder and holds what git would commit. The exit status is the
 number of faults that survived.
 """
 
@@ -20,8 +21,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from queue import SimpleQueue
 from typing import NamedTuple
 
 from tools.draw_faults import draw
@@ -47,20 +50,25 @@ class Outcome(NamedTuple):
 def targets(fault: Fault, root: Path = ROOT) -> list[str]:
     """Returns the arguments of pytest for the tests that should notice a fault.
 
-    By default these are the examples in the file itself, and the tests of its folder.
+    By default these are the examples in the file itself, and the tests of its folder; a file of
+    tests with the same name goes first, as it is the likeliest to fail.
 
     >>> from tools.fault_list import Fault
     >>> targets(Fault("write/term_json.py", "a", "b", "tests/write/test_term_json.py -k field"))
     ['tests/write/test_term_json.py', '-k', 'field']
     >>> targets(Fault("app/no_such_folder/file.py", "a", "b"))
     ['ncd/app/no_such_folder/file.py', 'tests/app']
+    >>> targets(Fault("write/term_json.py", "a", "b"))
+    ['ncd/write/term_json.py', 'tests/write/test_term_json.py', 'tests/write']
     """
     if fault.tests:
         return fault.tests.split()
     folder = Path("tests", fault.file).parent
     while not (root / folder).is_dir():
         folder = folder.parent
-    return [str(Path("ncd", fault.file)), str(folder)]
+    same = folder / f"test_{Path(fault.file).stem}.py"
+    first = [str(same)] if (root / same).is_file() else []
+    return [str(Path("ncd", fault.file)), *first, str(folder)]
 
 
 @contextmanager
@@ -155,25 +163,44 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--draw", type=int, metavar="N", help="N faults at random, not the list")
     parser.add_argument("--seed", type=int, default=0, help="of the faults that are drawn")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="N faults at a time")
     args = parser.parse_args(argv)
     faults = FAULTS if args.draw is None else draw(args.draw, args.seed)
     chosen = [f for f in faults if not args.paths or any(path in f.file for path in args.paths)]
-    marks = FAST if args.fast else NO_BROWSER
     if args.list:
         print("\n".join(f"{fault.file}: {fault.old} → {fault.new}" for fault in chosen))
         return 0
     print("| outcome | file | fault | first test that fails | time |\n|---|---|---|---|---|")
     survived = 0
-    with copied() as copy:
-        for fault in chosen:
-            tests = EVERY if args.all_tests else targets(fault, copy)
-            found = tried(fault, copy, tests, marks)
-            if args.wider and not found.killed and "/" in fault.file:
-                found = tried(fault, copy, [f"tests/{Path(fault.file).parts[0]}"], marks)
-            survived += not found.killed
-            print(line(found), flush=True)
+    with ExitStack() as stack, ThreadPoolExecutor(args.jobs) as pool:
+        copies: SimpleQueue[Path] = SimpleQueue()
+        for _ in range(args.jobs):
+            copies.put(stack.enter_context(copied()))
+
+        def outcome(fault: Fault) -> Outcome:
+            copy = copies.get()
+            try:
+                return _outcome(fault, copy, args)
+            except RuntimeError as error:  # nothing is known of it; the others go on
+                return Outcome(fault, False, str(error).splitlines()[0], 0)
+            finally:
+                copies.put(copy)
+
+        for ended in as_completed([pool.submit(outcome, fault) for fault in chosen]):
+            survived += not ended.result().killed
+            print(line(ended.result()), flush=True)
     print(f"\n{len(chosen) - survived} of {len(chosen)} killed, {survived} survived")
     return survived
+
+
+def _outcome(fault: Fault, copy: Path, options: argparse.Namespace) -> Outcome:
+    """Tries a fault in a copy of the project, and a survivor in a wider room if that is asked."""
+    marks = FAST if options.fast else NO_BROWSER
+    tests = EVERY if options.all_tests else targets(fault, copy)
+    outcome = tried(fault, copy, tests, marks)
+    if options.wider and not outcome.killed and "/" in fault.file:
+        return tried(fault, copy, [f"tests/{Path(fault.file).parts[0]}"], marks)
+    return outcome
 
 
 if __name__ == "__main__":

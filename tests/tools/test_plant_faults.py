@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 
 from tools import plant_faults
 from tools.draw_faults import draw, mistakes
 from tools.fault_list import FAULTS, Fault
-from tools.plant_faults import ROOT, line, planted, targets, tried
+from tools.plant_faults import ROOT, Outcome, line, planted, targets, tried
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.file)
@@ -80,6 +84,38 @@ def test_a_run_without_an_end_is_the_fault_s_only_if_sound_code_comes_to_one(
         return
     with pytest.raises(RuntimeError, match=r"the tests of sums.py take over 600 s as they are"):
         tried(endless, small, ())
+
+
+def test_faults_that_are_tried_at_a_time_have_a_copy_each(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    faults = tuple(Fault(f"{name}.py", "a", "b", "tests") for name in ("first", "second", "third"))
+    both, copies = Barrier(2), []
+
+    def outcome(fault: Fault, copy: Path, *_: object) -> Outcome:
+        if fault is faults[2]:
+            raise RuntimeError("the tests of third.py did not run:\nno module")
+        copies.append(copy)
+        both.wait(timeout=60)
+        return Outcome(fault, fault is faults[0], "a test" if fault is faults[0] else "", 1)
+
+    @contextmanager
+    def copied() -> Iterator[Path]:
+        yield Path(f"copy {next(number)}")
+
+    number = count()
+    monkeypatch.setattr(plant_faults, "FAULTS", faults)
+    monkeypatch.setattr(plant_faults, "copied", copied)
+    monkeypatch.setattr(plant_faults, "tried", outcome)
+    assert plant_faults.main(["--jobs", "2"]) == 2
+    assert sorted(map(str, copies)) == ["copy 0", "copy 1"]
+    rows = capsys.readouterr().out.splitlines()
+    assert sorted(rows[2:5]) == [
+        "| SURVIVED | second.py | `a` → `b` |  | 1 s |",
+        "| SURVIVED | third.py | `a` → `b` | the tests of third.py did not run: | 0 s |",
+        "| killed | first.py | `a` → `b` | a test | 1 s |",
+    ]
+    assert rows[-1] == "1 of 3 killed, 2 survived"
 
 
 def test_a_text_that_is_not_there_once_is_no_fault(small: Path) -> None:
