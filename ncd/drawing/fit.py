@@ -22,7 +22,7 @@ from ncd.drawing.backends.drawing import Drawing
 from ncd.drawing.backends.tikz import UNIT
 from ncd.drawing.elements import style
 from ncd.drawing.elements.labels import sans
-from ncd.drawing.elements.plan_columns import Plan, PlanItem, Region
+from ncd.drawing.elements.plan_columns import Plan, PlanFence, PlanItem
 from ncd.drawing.elements.primitives import DrawingData, Thumbnail
 from ncd.drawing.elements.routing import bend_width
 from ncd.drawing.marks.marks import headroom, mark_width, names_its_array, takes_cap
@@ -178,10 +178,10 @@ def _heights(plan: Plan) -> list[float]:
     for s, step in enumerate(plan.steps):
         room = max((headroom(unit.glyph) for unit in step), default=0.0)
         over[s], over[s + 1] = max(over[s], room), room
-    for frame in plan.frames:
-        title = style.LEADING + style.TITLE_ROOM[1] if frame.title else 0.0
-        room = title + (2 * style.BRACKET_ROOM if frame.ends else style.PAD)
-        for s in range(frame.first_column, frame.last_column + 1):
+    for fence in plan.fences:
+        title = style.LEADING + style.TITLE_ROOM[1] if fence.title else 0.0
+        room = title + (2 * style.BRACKET_ROOM if fence.ends else style.PAD)
+        for s in range(fence.first_column, fence.last_column + 1):
             over[s] += room
     return [
         sum(style.AXIS_GAP * max(0, len(v.array) - 1) for v in state)
@@ -259,14 +259,14 @@ def _costs(plan: Plan, sizes: Estimate, width: float) -> list[float]:
     costs = [
         sum(ARRAY_COST + WIRE_COST * len(value.array) for value in state) for state in plan.states
     ]
-    for frame in plan.frames:
+    for fence in plan.fences:
         cost = (
             TORN_COST
-            if sizes.width_between(frame.first_column, frame.last_column)
+            if sizes.width_between(fence.first_column, fence.last_column)
             <= SHORT_FENCE_ROWS * width
             else FENCE_COST
         )
-        for s in range(frame.first_column + 1, frame.last_column):
+        for s in range(fence.first_column + 1, fence.last_column):
             costs[s] += cost
     for s, step in enumerate(plan.steps):
         named = any(takes_cap(unit.glyph) or names_its_array(unit.glyph) for unit in step)
@@ -293,10 +293,10 @@ def broken_fences(plan: Plan, sizes: Estimate, at: Sequence[int], width: float) 
     """Returns the fences that contain a break though they are hardly longer than a row."""
     inner = at[1:-1]
     return {
-        frame.id
-        for frame in plan.frames
-        if any(frame.first_column < s < frame.last_column for s in inner)
-        and sizes.width_between(frame.first_column, frame.last_column) <= SHORT_FENCE_ROWS * width
+        fence.id
+        for fence in plan.fences
+        if any(fence.first_column < s < fence.last_column for s in inner)
+        and sizes.width_between(fence.first_column, fence.last_column) <= SHORT_FENCE_ROWS * width
     }
 
 
@@ -308,26 +308,26 @@ def rows_of(plan: Plan, at: Sequence[int]) -> list[Plan]:
 def _row(plan: Plan, a: int, b: int) -> Plan:
     if (a, b) == (0, len(plan.states) - 1):
         return plan
-    frames = [
-        _clip_region(frame, a, b)
-        for frame in plan.frames
-        if frame.first_column < b and a < frame.last_column  # it holds a step of the row
+    fences = [
+        _clip_fence(fence, a, b)
+        for fence in plan.fences
+        if fence.first_column < b and a < fence.last_column  # it holds a step of the row
     ]
-    known = {frame.id for frame in frames}
-    parents = {frame.id: frame.parent for frame in plan.frames}
-    for n, frame in enumerate(frames):
-        parent = frame.parent
+    known = {fence.id for fence in fences}
+    parents = {fence.id: fence.parent for fence in plan.fences}
+    for n, fence in enumerate(fences):
+        parent = fence.parent
         while parent and parent not in known:
             parent = parents.get(parent, "")
-        frames[n] = replace(frame, parent=parent)
-    return replace(plan, states=plan.states[a : b + 1], steps=plan.steps[a:b], frames=tuple(frames))
+        fences[n] = replace(fence, parent=parent)
+    return replace(plan, states=plan.states[a : b + 1], steps=plan.steps[a:b], fences=tuple(fences))
 
 
-def _clip_region(frame: Region, a: int, b: int) -> Region:
-    first, last = max(frame.first_column, a), min(frame.last_column, b)
-    holds = frame.holds[first - frame.first_column : last - frame.first_column + 1]
-    over = (frame.first_column < a, b < frame.last_column)
-    return replace(frame, first_column=first - a, last_column=last - a, holds=holds, goes_on=over)
+def _clip_fence(fence: PlanFence, a: int, b: int) -> PlanFence:
+    first, last = max(fence.first_column, a), min(fence.last_column, b)
+    holds = fence.holds[first - fence.first_column : last - fence.first_column + 1]
+    over = (fence.first_column < a, b < fence.last_column)
+    return replace(fence, first_column=first - a, last_column=last - a, holds=holds, goes_on=over)
 
 
 # --- Chooses which blocks are expanded: as many as are readable at a width, the outermost first
@@ -398,7 +398,7 @@ def _smallest_text_size(planned: Plan) -> float:
     if any(mark.note for step in planned.steps for unit in step for mark in unit.glyph.marks):
         return style.NOTE
     boxed = (cell.op for cell in planned.circuit.cells if cell.op.role in ("folded", "model"))
-    titles = {*(getattr(op, "title", "") for op in boxed), *(f.title for f in planned.frames)}
+    titles = {*(getattr(op, "title", "") for op in boxed), *(f.title for f in planned.fences)}
     spans = (span for title in titles - {""} for span in sans(title, style.TITLE).spans)
     return min((span.size for span in spans), default=style.NAME)
 

@@ -96,7 +96,7 @@ class PlanItem:
 
 
 @dataclass(frozen=True)
-class Region:
+class PlanFence:
     """A fence or the brackets of a loop, over the states from ``first_column`` to ``last_column``.
 
     ``holds`` are the arrays inside it in each state, ``ends`` the counts written at the brackets'
@@ -122,7 +122,7 @@ class Plan:
     circuit: Circuit
     states: tuple[Boundary, ...]
     steps: tuple[tuple[PlanItem, ...], ...]
-    frames: tuple[Region, ...]
+    fences: tuple[PlanFence, ...]
     upward: bool
 
     @lazy_property
@@ -133,11 +133,11 @@ class Plan:
         """Returns the wires of an array from top to bottom."""
         return self._wires_by_array[value.id]
 
-    def is_panel(self, frame: Region) -> bool:
-        """Returns whether a frame is the outermost fence and holds every array."""
-        if frame.parent or frame.ends or len(frame.holds) < len(self.states):
+    def is_panel(self, fence: PlanFence) -> bool:
+        """Returns whether a fence is the outermost fence and holds every array."""
+        if fence.parent or fence.ends or len(fence.holds) < len(self.states):
             return False
-        alike = zip(self.states, frame.holds, strict=True)
+        alike = zip(self.states, fence.holds, strict=True)
         return all(value.id in ids for state, ids in alike for value in state)
 
     def places(self, value: Value) -> tuple[Port, ...]:
@@ -155,44 +155,44 @@ class Plan:
         return tuple({v.id: unit for unit in step for v in unit.outputs} for step in self.steps)
 
     @lazy_property
-    def enclosing_frames(self) -> tuple[Mapping[str, tuple[Region, ...]], ...]:
-        """For each state, the frames around each array, the outermost first."""
-        found: list[dict[str, tuple[Region, ...]]] = [{} for _ in self.states]
-        for frame in self.frames:
-            for n, ids in enumerate(frame.holds):
-                here = found[frame.first_column + n]
+    def enclosing_fences(self) -> tuple[Mapping[str, tuple[PlanFence, ...]], ...]:
+        """For each state, the fences around each array, the outermost first."""
+        found: list[dict[str, tuple[PlanFence, ...]]] = [{} for _ in self.states]
+        for fence in self.fences:
+            for n, ids in enumerate(fence.holds):
+                here = found[fence.first_column + n]
                 for id in ids:
-                    here[id] = (*here.get(id, ()), frame)
+                    here[id] = (*here.get(id, ()), fence)
         return tuple(found)
 
     @lazy_property
     def opening(self) -> Mapping[str, int]:
-        """For each frame, how many borders open at its first state, from this one inwards."""
+        """For each fence, how many borders open at its first state, from this one inwards."""
         return self._depths("first_column")
 
     @lazy_property
     def closing(self) -> Mapping[str, int]:
-        """For each frame, how many borders close at its last state, from this one inwards."""
+        """For each fence, how many borders close at its last state, from this one inwards."""
         return self._depths("last_column")
 
     @lazy_property
     def borders(self) -> list[tuple[int, int]]:
         """For each state, the most nested borders that close and that open there."""
         found = [(0, 0) for _ in self.states]
-        for frame in self.frames:
-            closing, opening = found[frame.last_column]
-            found[frame.last_column] = max(closing, self.closing[frame.id]), opening
-            closing, opening = found[frame.first_column]
-            found[frame.first_column] = closing, max(opening, self.opening[frame.id])
+        for fence in self.fences:
+            closing, opening = found[fence.last_column]
+            found[fence.last_column] = max(closing, self.closing[fence.id]), opening
+            closing, opening = found[fence.first_column]
+            found[fence.first_column] = closing, max(opening, self.opening[fence.id])
         return found
 
     def _depths(self, side: str) -> Mapping[str, int]:
-        by_id = {frame.id: frame for frame in self.frames}
+        by_id = {fence.id: fence for fence in self.fences}
         found: dict[str, int] = {}
         inner: dict[str, int] = {}
-        for frame in reversed(self.frames):  # the inner ones first
-            found[frame.id] = 1 + (frame.ends is not None) + inner.get(frame.id, 0)
-            outer = by_id.get(frame.parent)
-            if outer is not None and getattr(outer, side) == getattr(frame, side):
-                inner[outer.id] = max(inner.get(outer.id, 0), found[frame.id])
+        for fence in reversed(self.fences):  # the inner ones first
+            found[fence.id] = 1 + (fence.ends is not None) + inner.get(fence.id, 0)
+            outer = by_id.get(fence.parent)
+            if outer is not None and getattr(outer, side) == getattr(fence, side):
+                inner[outer.id] = max(inner.get(outer.id, 0), found[fence.id])
         return found

@@ -14,7 +14,7 @@ from highspy._core import MatrixFormat, ObjSense, _Highs
 
 from ncd.drawing.elements import style
 from ncd.drawing.elements.labels import math, wrap
-from ncd.drawing.elements.plan_columns import SCALAR, Plan, PlanItem, Port, Region, Rows
+from ncd.drawing.elements.plan_columns import SCALAR, Plan, PlanFence, PlanItem, Port, Rows
 from ncd.drawing.elements.primitives import Path, Point, line
 from ncd.drawing.elements.routing import (
     Contraction,
@@ -172,17 +172,17 @@ def _like(plan: Plan, repeat: RepeatedPart, found: Sequence[Rows]) -> Iterator[R
 def _repeated_states(plan: Plan) -> Mapping[int, int]:
     """Returns the states around a layer that equals the one before, and where that one began."""
     found: dict[int, int] = {}
-    last: dict[tuple[str, str], Region] = {}
-    for frame in sorted(plan.frames, key=lambda frame: frame.first_column):
-        layer = frame.title, frame.parent
+    last: dict[tuple[str, str], PlanFence] = {}
+    for fence in sorted(plan.fences, key=lambda fence: fence.first_column):
+        layer = fence.title, fence.parent
         old = last.get(layer)
         if (
-            frame.title.strip()
+            fence.title.strip()
             and old
-            and old.last_column <= frame.first_column < frame.last_column
+            and old.last_column <= fence.first_column < fence.last_column
         ):
-            found |= {frame.first_column: old.first_column, frame.last_column: frame.first_column}
-        last[layer] = frame
+            found |= {fence.first_column: old.first_column, fence.last_column: fence.first_column}
+        last[layer] = fence
     return found
 
 
@@ -504,7 +504,7 @@ _Zone = tuple[float, float, float]
 class ColumnPositions:
     """The left and right of each state, the middle of its labels, and op widths by id.
 
-    ``panel`` are the sides of a frame around everything, bands and all, in a drawing with bands.
+    ``panel`` are the sides of a fence around everything, bands and all, in a drawing with bands.
     """
 
     left_edges: tuple[float, ...]
@@ -519,16 +519,16 @@ class ColumnPositions:
         model = self.left_edges[repeat.last_state - repeat.back] - self.right_edges[repeat.model]
         return abs(wide - model) < 1e-6
 
-    def sides(self, plan: Plan, frame: Region) -> tuple[float, float]:
-        """Returns the left and right of a frame."""
-        if self.panel and plan.is_panel(frame):
+    def sides(self, plan: Plan, fence: PlanFence) -> tuple[float, float]:
+        """Returns the left and right of a fence."""
+        if self.panel and plan.is_panel(fence):
             return self.panel
         return (
-            self.right_edges[frame.first_column]
-            - style.PAD * plan.opening[frame.id]
+            self.right_edges[fence.first_column]
+            - style.PAD * plan.opening[fence.id]
             + style.FENCE_EDGE,
-            self.left_edges[frame.last_column]
-            + style.PAD * plan.closing[frame.id]
+            self.left_edges[fence.last_column]
+            + style.PAD * plan.closing[fence.id]
             - style.FENCE_EDGE,
         )
 
@@ -553,8 +553,8 @@ def columns(
     zones = _zones(plan, names, 2 * style.BAND_SIDE + style.BAND_GAP if bands else style.LABEL_GAP)
     for s, (closing, label, opening) in enumerate(zones) if thumbnails else ():
         zones[s] = closing, max(label, thumbnails.width(s)), opening
-    for frame in reversed(plan.frames):
-        _widen_for_title(plan, frame, steps, zones, bands and plan.is_panel(frame))
+    for fence in reversed(plan.fences):
+        _widen_for_title(plan, fence, steps, zones, bands and plan.is_panel(fence))
     left, right, middle, x = [], [], [], 0.0
     for s, (closing, label, opening) in enumerate(zones):
         left.append(x)
@@ -597,17 +597,17 @@ def _zones(plan: Plan, names: Sequence[Names], gap: float) -> list[_Zone]:
 
 
 def _widen_for_title(
-    plan: Plan, frame: Region, steps: list[float], zones: list[_Zone], panel: bool
+    plan: Plan, fence: PlanFence, steps: list[float], zones: list[_Zone], panel: bool
 ) -> None:
     """Makes room for the longest word of a title, and for the counts of brackets."""
-    words = wrap(frame.title, 1.0, style.TITLE)
+    words = wrap(fence.title, 1.0, style.TITLE)
     need = max([line.width for line in words], default=-style.TITLE_WORD) + style.TITLE_WORD
-    if frame.ends:
-        need = max([math(text, style.NAME).width for text in frame.ends])
-    inside = range(frame.first_column, frame.last_column)
+    if fence.ends:
+        need = max([math(text, style.NAME).width for text in fence.ends])
+    inside = range(fence.first_column, fence.last_column)
     held = zones if panel else [zones[s] for s in inside[1:]]
     have = sum([steps[s] for s in inside]) + sum(map(sum, held))
-    have += style.PAD * (plan.opening[frame.id] + plan.closing[frame.id])
+    have += style.PAD * (plan.opening[fence.id] + plan.closing[fence.id])
     if have < need:
         for s in inside:
             steps[s] += (need - have) / len(inside)

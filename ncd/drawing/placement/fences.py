@@ -9,7 +9,7 @@ from itertools import pairwise
 from ncd.circuit.circuit import Value
 from ncd.drawing.elements import style
 from ncd.drawing.elements.labels import Label, math, wrap
-from ncd.drawing.elements.plan_columns import Plan, PlanItem, Region, Rows
+from ncd.drawing.elements.plan_columns import Plan, PlanFence, PlanItem, Rows
 from ncd.drawing.elements.primitives import (
     Annotation,
     Curve,
@@ -199,7 +199,7 @@ def _operations(
         boxes = [box for unit in step for box in ink.get(unit.node, ())]
         x0, x1 = at.right_edges[s] + style.BAND_GAP / 2, at.left_edges[s + 1] - style.BAND_GAP / 2
         fenced = any(
-            f.first_column <= s < f.last_column and not plan.is_panel(f) for f in plan.frames
+            f.first_column <= s < f.last_column and not plan.is_panel(f) for f in plan.fences
         )
         over, under = style.BAND_FENCED if fenced else style.BAND_HIGH
         body = Rectangle(x0, min(ys) - over, x1, max(ys) + under)
@@ -228,20 +228,20 @@ def rectangle(box: Rectangle) -> Path:
 def titles(plan: Plan, at: ColumnPositions | None) -> Mapping[str, float]:
     """Returns the height of every fence's title, broken into lines once the widths are known."""
     return {
-        frame.id: style.LEADING * len(_lines(plan, frame, at)) + style.TITLE_ROOM[1]
-        for frame in plan.frames
-        if frame.title
+        fence.id: style.LEADING * len(_lines(plan, fence, at)) + style.TITLE_ROOM[1]
+        for fence in plan.fences
+        if fence.title
     }
 
 
-def _lines(plan: Plan, frame: Region, at: ColumnPositions | None) -> tuple[Label, ...]:
-    if not frame.title:
+def _lines(plan: Plan, fence: PlanFence, at: ColumnPositions | None) -> tuple[Label, ...]:
+    if not fence.title:
         return ()
     width = float("inf")
     if at is not None:
-        x0, x1 = at.sides(plan, frame)
+        x0, x1 = at.sides(plan, fence)
         width = x1 - x0 - style.TITLE_SIDE
-    return wrap(frame.title, width, style.TITLE)
+    return wrap(fence.title, width, style.TITLE)
 
 
 def fences(
@@ -260,24 +260,24 @@ def fences(
         texts.setdefault(text.array, []).append(text)
     inner: dict[str, list[Rectangle]] = {}
     found = []
-    for frame in reversed(plan.frames):  # the inner ones first, as outer ones enclose them
-        x0, x1 = at.sides(plan, frame)
-        inside = {id for ids in frame.holds for id in ids}
+    for fence in reversed(plan.fences):  # the inner ones first, as outer ones enclose them
+        x0, x1 = at.sides(plan, fence)
+        inside = {id for ids in fence.holds for id in ids}
         held = [t.box for id in inside for t in texts.get(id, ()) if x0 < t.position.x < x1]
         held += [t.box for t in thumbnails if t.array in inside and x0 < t.box.x0 < x1]
-        held += ink.get(frame.id, [])
-        boxes = [box.grown(style.INK) for box in held] + inner.get(frame.id, [])
-        body = Rectangle.union([_wires(plan, rows, frame, x0, x1), *boxes])
-        if at.panel and plan.is_panel(frame):
-            body = Rectangle.union([_wires(plan, rows, frame, x0, x1, style.BAND_HIGH), body])
+        held += ink.get(fence.id, [])
+        boxes = [box.grown(style.INK) for box in held] + inner.get(fence.id, [])
+        body = Rectangle.union([_wires(plan, rows, fence, x0, x1), *boxes])
+        if at.panel and plan.is_panel(fence):
+            body = Rectangle.union([_wires(plan, rows, fence, x0, x1, style.BAND_HIGH), body])
             body = body.grown(style.BAND_PANEL)
-        lines = _lines(plan, frame, at)
+        lines = _lines(plan, fence, at)
         over = style.LEADING * len(lines) + style.TITLE_ROOM[0] if lines else 0.0
         box = Rectangle(x0, body.y0 - over, x1, body.y1)
-        found.append(_brackets(frame, box) if frame.ends else _region(frame, lines, box))
-        room = style.BRACKET_ROOM if frame.ends else 0.0
+        found.append(_brackets(fence, box) if fence.ends else _drawn_block(fence, lines, box))
+        room = style.BRACKET_ROOM if fence.ends else 0.0
         around = Rectangle(box.x0, box.y0 - room, box.x1, box.y1 + room)
-        inner.setdefault(frame.parent, []).append(around.grown(style.INNER))
+        inner.setdefault(fence.parent, []).append(around.grown(style.INNER))
     return tuple(reversed(found))
 
 
@@ -295,15 +295,15 @@ def _ink(plan: Plan, glyphs: Sequence[DrawnGlyph]) -> Mapping[str, list[Rectangl
 def _wires(
     plan: Plan,
     rows: Sequence[Rows],
-    frame: Region,
+    fence: PlanFence,
     x0: float,
     x1: float,
     beyond: tuple[float, float] = (style.SKY, style.GROUND),
 ) -> Rectangle:
-    """Returns the stretch of a frame around its wires, so far beyond them."""
+    """Returns the stretch of a fence around its wires, so far beyond them."""
     ys = [
         rows[s][port]
-        for s, ids in enumerate(frame.holds, start=frame.first_column)
+        for s, ids in enumerate(fence.holds, start=fence.first_column)
         for value in plan.states[s]
         if value.id in ids
         for port in plan.places(value)
@@ -311,7 +311,7 @@ def _wires(
     return Rectangle(x0, min(ys) - beyond[0], x1, max(ys) + beyond[1])
 
 
-def _region(frame: Region, lines: Sequence[Label], box: Rectangle) -> DrawnFence:
+def _drawn_block(fence: PlanFence, lines: Sequence[Label], box: Rectangle) -> DrawnFence:
     middle, top = (box.x0 + box.x1) / 2, box.y0 - style.TITLE_BASE
     texts = tuple(
         [
@@ -319,10 +319,10 @@ def _region(frame: Region, lines: Sequence[Label], box: Rectangle) -> DrawnFence
             for n, label in enumerate(lines)
         ]
     )
-    return DrawnFence(frame.id, frame.role, box, texts, frame.words)
+    return DrawnFence(fence.id, fence.role, box, texts, fence.words)
 
 
-def _brackets(frame: Region, box: Rectangle) -> DrawnFence:
+def _brackets(fence: PlanFence, box: Rectangle) -> DrawnFence:
     """Returns large round brackets; the count starts at the foot and stops at the head."""
     inset = style.PAD + style.FENCE_EDGE
     top, bottom = box.y0, box.y1
@@ -330,12 +330,12 @@ def _brackets(frame: Region, box: Rectangle) -> DrawnFence:
         (_bracket(box.x0 + inset, box.x0 + style.BULGE, top, bottom),),
         (_bracket(box.x1 - inset, box.x1 - style.BULGE, top, bottom),),
     )
-    start, stop = (math(text, style.NAME) for text in frame.ends or ())
+    start, stop = (math(text, style.NAME) for text in fence.ends or ())
     texts = (
         Text(start, Point(box.x0, bottom + style.BRACKET_FOOT)),
         Text(stop, Point(box.x1 - stop.width, top - style.BRACKET_HEAD)),
     )
-    return DrawnFence(frame.id, frame.role, box, texts, frame.words, paths)
+    return DrawnFence(fence.id, fence.role, box, texts, fence.words, paths)
 
 
 def _bracket(x: float, bulge: float, top: float, bottom: float) -> Curve:

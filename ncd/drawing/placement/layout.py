@@ -207,7 +207,7 @@ def stitch_rows(rows: Sequence[Plan], drawings: Sequence[Drawing]) -> Drawing:
 
 def _cut(row: Plan, drawing: Drawing) -> Drawing:
     """Returns the drawing without the bracket of a repetition that only continues."""
-    over = {frame.id: frame.goes_on for frame in row.frames}
+    over = {fence.id: fence.goes_on for fence in row.fences}
     fences = tuple(_without_cut_brackets(fence, *over[fence.id]) for fence in drawing.fences)
     return replace(drawing, fences=fences)
 

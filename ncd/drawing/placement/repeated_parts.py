@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from ncd.drawing.elements.plan_columns import Plan, PlanItem, Region
+from ncd.drawing.elements.plan_columns import Plan, PlanFence, PlanItem
 from ncd.drawing.placement.axis_labels import Names
 from ncd.language.cached_property import lazy_property
 
@@ -81,7 +81,7 @@ class _Comparison:
         same = all(map(self.state, range(self.first, self.last + 1)))
         same = same and all(map(self.step, range(self.first, self.last)))
         same = same and all(map(self.has_same_names, range(self.first + 1, self.last)))
-        return self.known if same and self.has_same_frames() else None
+        return self.known if same and self.has_same_fences() else None
 
     def state(self, s: int) -> bool:
         ours, theirs = self.plan.states[s], self.plan.states[s - self.back]
@@ -113,23 +113,23 @@ class _Comparison:
             theirs.get((self.known[id], i)) == label for (id, i), label in ours.items()
         )
 
-    def has_same_frames(self) -> bool:
-        """Returns whether both contain the same frames, except those around the whole part."""
+    def has_same_fences(self) -> bool:
+        """Returns whether both contain the same fences, except those around the whole part."""
         start, stop = self.first - self.back, self.last - self.back
         ours, theirs = (
-            list(self.overlapping_frames(self.first, self.last)),
-            list(self.overlapping_frames(start, stop)),
+            list(self.overlapping_fences(self.first, self.last)),
+            list(self.overlapping_fences(start, stop)),
         )
-        return len(ours) == len(theirs) and all(map(self.frame, ours, theirs))
+        return len(ours) == len(theirs) and all(map(self.are_alike, ours, theirs))
 
-    def overlapping_frames(self, first: int, last: int) -> Iterator[Region]:
-        for frame in self.plan.frames:
-            whole = frame.first_column <= first and last <= frame.last_column
-            alone = (frame.first_column, frame.last_column) == (first, last)
-            if frame.first_column < last and frame.last_column > first and (alone or not whole):
-                yield frame
+    def overlapping_fences(self, first: int, last: int) -> Iterator[PlanFence]:
+        for fence in self.plan.fences:
+            whole = fence.first_column <= first and last <= fence.last_column
+            alone = (fence.first_column, fence.last_column) == (first, last)
+            if fence.first_column < last and fence.last_column > first and (alone or not whole):
+                yield fence
 
-    def frame(self, a: Region, b: Region) -> bool:
+    def are_alike(self, a: PlanFence, b: PlanFence) -> bool:
         if a.first_column < self.first or a.last_column > self.last:
             return False
         if (a.first_column - b.first_column, a.last_column - b.last_column) != (
@@ -138,7 +138,7 @@ class _Comparison:
         ):
             return False
         self.known[a.id] = b.id
-        look = [(frame.title, frame.role, frame.ends) for frame in (a, b)]
+        look = [(fence.title, fence.role, fence.ends) for fence in (a, b)]
         inside = self.known.get(a.parent, b.parent) == b.parent
         held = [{self.known[id] for id in ids} for ids in a.holds]
         return inside and look[0] == look[1] and held == list(b.holds)

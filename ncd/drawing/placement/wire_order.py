@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ncd.circuit.circuit import Value
 from ncd.drawing.elements import style
-from ncd.drawing.elements.plan_columns import Plan, PlanItem, Port, Region
+from ncd.drawing.elements.plan_columns import Plan, PlanFence, PlanItem, Port
 from ncd.drawing.elements.routing import chains
 from ncd.drawing.marks.marks import footroom, headroom, wants_neighbours
 from ncd.drawing.placement.thumbnail_places import LABEL, NOWHERE, ThumbnailPlaces
@@ -200,11 +200,11 @@ def _tangle(glyph: Glyph, above: Ports, order: Sequence[int]) -> int:
 # --- The minimum distances between the wires of a state, given what stands between them
 
 SIDES = ("top", "bottom")
-Border = tuple[str, str]  # a frame's id, and "top" or "bottom": its first or last wire
+Border = tuple[str, str]  # a fence's id, and "top" or "bottom": its first or last wire
 Room = tuple[
     Port | Border, Port | Border, float
 ]  # the least distance of the second below the first
-_Edge = tuple[Sequence[Region], Sequence[Region]]
+_Edge = tuple[Sequence[PlanFence], Sequence[PlanFence]]
 
 
 class WireGroup(NamedTuple):
@@ -292,26 +292,26 @@ class Gaps:
     def height_below(self, s: int, n: int) -> float:
         """Returns the height right below the nth array: marks, and counts of closing brackets."""
         room = self.under[s].get(self.plan.states[s][n].id, 0.0)
-        return room + sum([style.BRACKET_ROOM for frame in self.closes(s, n) if frame.ends])
+        return room + sum([style.BRACKET_ROOM for fence in self.closes(s, n) if fence.ends])
 
     def height_above(self, s: int, n: int) -> float:
         """Returns the height right above the nth array: titles of opening fences, and marks."""
         room = self.over[s].get(self.plan.states[s][n].id, 0.0)
-        return room + sum([self._head(frame) for frame in self.edges[s][n][0]])
+        return room + sum([self._head(fence) for fence in self.edges[s][n][0]])
 
-    def closes(self, s: int, n: int) -> Sequence[Region]:
-        """Returns the frames that end below the nth array."""
+    def closes(self, s: int, n: int) -> Sequence[PlanFence]:
+        """Returns the fences that end below the nth array."""
         return self.edges[s][n + 1][1]
 
-    def _head(self, frame: Region) -> float:
-        """Returns the height above the wires in a frame."""
-        return self.titles.get(frame.id, 0.0) + style.BRACKET_ROOM * bool(frame.ends)
+    def _head(self, fence: PlanFence) -> float:
+        """Returns the height above the wires in a fence."""
+        return self.titles.get(fence.id, 0.0) + style.BRACKET_ROOM * bool(fence.ends)
 
     # Fences are rectangles -----------------------------------------------------------------------
 
     @lazy_property
     def rooms(self) -> list[list[Room]]:
-        """Returns for each state the distances that must be kept from frames.
+        """Returns for each state the distances that must be kept from fences.
 
         A fence is as high as in its highest state, even where the array above it comes down.
         """
@@ -343,56 +343,56 @@ class Gaps:
                 yield from self._distances_below(s, state[n - 1], opens, closes)
             if n < len(state):
                 yield from self._distances_above(self.plan.places(state[n])[0], opens, closes)
-            for frame, other in product(opens, closes):
-                if min(frame.last_column, other.last_column) > max(
-                    frame.first_column, other.first_column
+            for fence, other in product(opens, closes):
+                if min(fence.last_column, other.last_column) > max(
+                    fence.first_column, other.first_column
                 ):
-                    apart = _foot(other) + style.LETTERS + style.FENCE_GAP + self._head(frame)
-                    yield (other.id, "bottom"), (frame.id, "top"), apart
+                    apart = _foot(other) + style.LETTERS + style.FENCE_GAP + self._head(fence)
+                    yield (other.id, "bottom"), (fence.id, "top"), apart
 
     def _distances_below(
-        self, s: int, value: Value, opens: Sequence[Region], closes: Sequence[Region]
+        self, s: int, value: Value, opens: Sequence[PlanFence], closes: Sequence[PlanFence]
     ) -> Iterator[Room]:
-        """Yields the distances below an array in frames that end there."""
+        """Yields the distances below an array in fences that end there."""
         last, room = self.plan.places(value)[-1], 0.0
         if not self._holds_thumbnail(s, value):
             room = self.thumbnails.height(value, s)
-        for frame in reversed(closes):
-            yield last, (frame.id, "bottom"), room
-            room += _foot(frame) + style.INNER
+        for fence in reversed(closes):
+            yield last, (fence.id, "bottom"), room
+            room += _foot(fence) + style.INNER
         clear = style.SKY + style.GROUND + self.under[s].get(value.id, 0.0) + style.FENCE_GAP
-        for frame in opens:
-            yield last, (frame.id, "top"), clear + self._head(frame)
+        for fence in opens:
+            yield last, (fence.id, "top"), clear + self._head(fence)
 
     def _distances_above(
-        self, wire: Port, opens: Sequence[Region], closes: Sequence[Region]
+        self, wire: Port, opens: Sequence[PlanFence], closes: Sequence[PlanFence]
     ) -> Iterator[Room]:
-        """Yields the distances above a wire in frames that begin there."""
+        """Yields the distances above a wire in fences that begin there."""
         room = 0.0
-        for frame in reversed(opens):
-            yield (frame.id, "top"), wire, room
-            room += self._head(frame) + style.INNER
-        for frame in closes:
-            yield (frame.id, "bottom"), wire, _foot(frame) + style.FENCE_CLEARANCE
+        for fence in reversed(opens):
+            yield (fence.id, "top"), wire, room
+            room += self._head(fence) + style.INNER
+        for fence in closes:
+            yield (fence.id, "bottom"), wire, _foot(fence) + style.FENCE_CLEARANCE
 
 
 def _edges(plan: Plan, s: int) -> list[_Edge]:
-    """Returns the frames that begin and end above each array of a state and below the last."""
-    around = plan.enclosing_frames[s]
+    """Returns the fences that begin and end above each array of a state and below the last."""
+    around = plan.enclosing_fences[s]
     inside = [(), *(around.get(value.id, ()) for value in plan.states[s]), ()]
     return [_edge(above, below) for above, below in pairwise(inside)]
 
 
-def _edge(above: Sequence[Region], below: Sequence[Region]) -> _Edge:
+def _edge(above: Sequence[PlanFence], below: Sequence[PlanFence]) -> _Edge:
     if above == below:
         return (), ()
-    over, under = {frame.id for frame in above}, {frame.id for frame in below}
+    over, under = {fence.id for fence in above}, {fence.id for fence in below}
     return [f for f in below if f.id not in over], [f for f in above if f.id not in under]
 
 
-def _foot(frame: Region) -> float:
-    """Returns the height below the wires in a frame."""
-    return style.GROUND + style.BRACKET_ROOM * bool(frame.ends)
+def _foot(fence: PlanFence) -> float:
+    """Returns the height below the wires in a fence."""
+    return style.GROUND + style.BRACKET_ROOM * bool(fence.ends)
 
 
 def _offsets(value: Value, wires: Sequence[Port]) -> list[float]:

@@ -24,7 +24,7 @@ from ncd.circuit.circuit import (
     Unit,
     Value,
 )
-from ncd.drawing.elements.plan_columns import Plan, PlanItem, Region
+from ncd.drawing.elements.plan_columns import Plan, PlanFence, PlanItem
 from ncd.language.op import Glyph
 from ncd.words import plain_text
 
@@ -56,8 +56,8 @@ def delay_inputs(plan: Plan) -> Plan:
         tuple(unit for unit in step if not (unit.passes and s < starts.get(unit.inputs[0].id, 0)))
         for s, step in enumerate(plan.steps)
     )
-    frames = tuple(_trimmed_frame(frame, starts) for frame in plan.frames)
-    return replace(plan, states=states, steps=steps, frames=frames)
+    fences = tuple(_trim_fence(fence, starts) for fence in plan.fences)
+    return replace(plan, states=states, steps=steps, fences=fences)
 
 
 def _start(plan: Plan, id: str) -> int:
@@ -68,12 +68,12 @@ def _start(plan: Plan, id: str) -> int:
     return 0
 
 
-def _trimmed_frame(frame: Region, starts: Mapping[str, int]) -> Region:
+def _trim_fence(fence: PlanFence, starts: Mapping[str, int]) -> PlanFence:
     holds = tuple(
         frozenset(id for id in ids if s >= starts.get(id, 0))
-        for s, ids in enumerate(frame.holds, start=frame.first_column)
+        for s, ids in enumerate(fence.holds, start=fence.first_column)
     )
-    return replace(frame, holds=holds)
+    return replace(fence, holds=holds)
 
 
 # --- The fences of a circuit, in the columns of its plan
@@ -85,8 +85,8 @@ class PlanBuffer:
 
     states: list[Boundary]
     steps: list[list[PlanItem]] = field(default_factory=list)
-    frames: list[Region] = field(default_factory=list)
-    fences: frozenset[str] | None = None  # the fences around it; None for a passing array
+    fences: list[PlanFence] = field(default_factory=list)
+    fence_ids: frozenset[str] | None = None  # the fences around it; None for a passing array
     length: int = 0  # its number of steps before columns were appended
 
 
@@ -144,7 +144,7 @@ class FenceTracker:
         """Records, for the columns of a step, the contents of each fence, and where fences end."""
         column = len(self.states) - 1
         for part in parts:
-            around = self.holding(s, part) if part.fences is None else part.fences
+            around = self.holding(s, part) if part.fence_ids is None else part.fence_ids
             for id in around & self.inside.keys():
                 if self.fences[id].last_state == s + 1:
                     end = column + max(part.length, 1)
@@ -167,7 +167,7 @@ class FenceTracker:
             and ids <= ids_of(fence.states[s + 1 - fence.first_state])
         )
 
-    def frames(self) -> Iterator[Region]:
+    def plan_fences(self) -> Iterator[PlanFence]:
         begins: dict[int, int] = {}
         for column, s in enumerate(self.states):
             begins[s] = column  # the last column of a state wins
@@ -177,7 +177,7 @@ class FenceTracker:
             holds = tuple([self.ids_inside(fence, column) for column in range(first, last + 1)])
             title = fence.title.strip()
             words = plain_text(title) or f"{fence.role} part"
-            yield Region(id, title, fence.role, words, first, last, holds, fence.parent)
+            yield PlanFence(id, title, fence.role, words, first, last, holds, fence.parent)
 
     def ids_inside(self, fence: Fence, column: int) -> frozenset[str]:
         s = self.states[column]
@@ -243,14 +243,14 @@ def plan(circuit: Circuit) -> Plan:
     values = (*circuit.inputs, *(v for cell in cells for v in (*cell.inputs, *cell.outputs)))
     upward = any(axis.spatial for value in values for axis in value.array)
     strip = _PlanBuilder(upward).circuit(circuit)
-    frames = _outer_first(strip.frames)
+    fences = _outer_first(strip.fences)
     steps = tuple(map(tuple, strip.steps))
-    return delay_inputs(Plan(circuit, tuple(strip.states), steps, tuple(frames), upward))
+    return delay_inputs(Plan(circuit, tuple(strip.states), steps, tuple(fences), upward))
 
 
-def _outer_first(frames: Sequence[Region]) -> Sequence[Region]:
-    """Returns the frames in the order of their ids, each after the one around it."""
-    by_id = {frame.id: frame for frame in frames}
+def _outer_first(fences: Sequence[PlanFence]) -> Sequence[PlanFence]:
+    """Returns the fences in the order of their ids, each after the one around it."""
+    by_id = {fence.id: fence for fence in fences}
     depth: dict[str, int] = {}
 
     def of(id: str) -> int:
@@ -258,7 +258,7 @@ def _outer_first(frames: Sequence[Region]) -> Sequence[Region]:
             depth[id] = 1 + of(by_id[id].parent) if id in by_id else 0
         return depth[id]
 
-    return sorted(frames, key=lambda frame: (of(frame.id), int(frame.id[1:])))
+    return sorted(fences, key=lambda fence: (of(fence.id), int(fence.id[1:])))
 
 
 def first_bodies(circuit: Circuit) -> Iterator[Cell]:
@@ -289,7 +289,7 @@ class _PlanBuilder:
                 fences.record_step(s, parts)
                 _append(whole, parts)
                 whole.states[-1] = circuit.states[s + 1]
-        whole.frames += fences.frames()
+        whole.fences += fences.plan_fences()
         return whole
 
     # One step ------------------------------------------------------------------------------------
@@ -325,7 +325,7 @@ class _PlanBuilder:
             strip = self.loop(unit)
         else:
             strip = PlanBuffer([unit.inputs, unit.outputs], [[self.cell(unit)]])
-        strip.fences = frozenset(unit.fences)
+        strip.fence_ids = frozenset(unit.fences)
         return strip
 
     def cell(self, cell: Cell) -> PlanItem:
@@ -348,7 +348,7 @@ class _PlanBuilder:
         state = strip.states[0]
         strip.states[:0] = [state] * count
         strip.steps[:0] = [self.passing(state) for _ in range(count)]
-        strip.frames[:] = [_shift_region(frame, count) for frame in strip.frames]
+        strip.fences[:] = [_shift_fence(fence, count) for fence in strip.fences]
 
     def trail(self, strip: PlanBuffer, length: int) -> None:
         """Appends columns to a strip through which its arrays pass."""
@@ -375,8 +375,8 @@ class _PlanBuilder:
         holds = tuple(map(ids_of, strip.states))
         ends, words = _bracket_texts(loop)
         parent = loop.fences[-1] if loop.fences else ""
-        frame = Region(loop.id, "", "repeat", words, 0, len(strip.steps), holds, parent, ends)
-        strip.frames.append(frame)
+        fence = PlanFence(loop.id, "", "repeat", words, 0, len(strip.steps), holds, parent, ends)
+        strip.fences.append(fence)
         return strip
 
     def enter(self, loop: Loop, strip: PlanBuffer) -> None:
@@ -391,7 +391,7 @@ class _PlanBuilder:
             pairs = [(v, by_id.get(v.id)) for v in loop.inputs]
         strip.states.insert(0, loop.inputs)
         strip.steps.insert(0, self.join_pairs(pairs, loop.id))
-        strip.frames[:] = [_shift_region(frame, 1) for frame in strip.frames]
+        strip.fences[:] = [_shift_fence(fence, 1) for fence in strip.fences]
 
     def leave(self, loop: Loop, strip: PlanBuffer) -> None:
         inside = strip.states[-1]
@@ -452,8 +452,8 @@ def _continuing_wires(before: Value, after: Value) -> tuple[tuple[int, int], ...
     return tuple((i, b.names.index(n)) for i, n in enumerate(a.names) if n in b.names)
 
 
-def _shift_region(frame: Region, by: int) -> Region:
-    return replace(frame, first_column=frame.first_column + by, last_column=frame.last_column + by)
+def _shift_fence(fence: PlanFence, by: int) -> PlanFence:
+    return replace(fence, first_column=fence.first_column + by, last_column=fence.last_column + by)
 
 
 def _append(whole: PlanBuffer, parts: list[PlanBuffer]) -> None:
@@ -463,7 +463,7 @@ def _append(whole: PlanBuffer, parts: list[PlanBuffer]) -> None:
     for n in range(length):
         whole.steps.append([unit for part in parts for unit in part.steps[n]])
         whole.states.append(tuple([v for part in parts for v in part.states[n + 1]]))
-    whole.frames += [_shift_region(frame, start) for part in parts for frame in part.frames]
+    whole.fences += [_shift_fence(fence, start) for part in parts for fence in part.fences]
 
 
 def _ordered_contents(

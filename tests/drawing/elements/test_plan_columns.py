@@ -1,4 +1,4 @@
-"""Plans: the wires of a state from top to bottom, and the frames around its arrays."""
+"""Plans: the wires of a state from top to bottom, and the fences around its arrays."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 import ncd
 from ncd import Block, Copy, Elementwise, Id, Linear, Repeat, Term, elaborate
-from ncd.drawing.elements.plan_columns import SCALAR, Plan, Region, ports, ports_or_scalar
+from ncd.drawing.elements.plan_columns import SCALAR, Plan, PlanFence, ports, ports_or_scalar
 from ncd.drawing.plan.build_plan import plan
 
 RELU = Elementwise("relu")
@@ -24,8 +24,8 @@ def fenced(depth: int, body: Term) -> Term:
     return body
 
 
-def borders_there(made: Plan, s: int) -> Iterator[Region]:
-    return (f for f in made.frames if s in (f.first_column, f.last_column))
+def borders_there(made: Plan, s: int) -> Iterator[PlanFence]:
+    return (f for f in made.fences if s in (f.first_column, f.last_column))
 
 
 def test_wires_run_down_and_in_pictures_up() -> None:
@@ -61,16 +61,16 @@ def test_a_unit_knows_which_wires_are_of_one_array() -> None:
 )
 def test_a_panel_is_the_one_fence_around_everything(term: Term, panels: list[bool]) -> None:
     made = planned(Id("m:4") >> term if term.dom.spec != "m:4" else term)
-    assert [made.is_panel(frame) for frame in made.frames] == panels
+    assert [made.is_panel(fence) for fence in made.fences] == panels
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
-def test_borders_are_counted_from_a_frame_inwards(depth: int) -> None:
+def test_borders_are_counted_from_a_fence_inwards(depth: int) -> None:
     made = planned(Id("m:4") >> fenced(depth, RELU) >> RELU)
     counts = [*range(depth, 0, -1)]
-    assert [made.opening[f.id] for f in made.frames] == counts
-    assert [made.closing[f.id] for f in made.frames] == counts
-    first, last = made.frames[0].first_column, made.frames[0].last_column
+    assert [made.opening[f.id] for f in made.fences] == counts
+    assert [made.closing[f.id] for f in made.fences] == counts
+    first, last = made.fences[0].first_column, made.fences[0].last_column
     assert made.borders[first] == (0, depth) and made.borders[last] == (depth, 0)
 
 
@@ -78,32 +78,32 @@ def test_a_state_in_which_one_fence_closes_and_another_opens_has_both_borders() 
     made = planned(Id("m:4") >> fenced(2, RELU) >> fenced(3, RELU) >> fenced(1, RELU))
     assert made.borders == [(0, 2), (2, 3), (3, 1), (1, 0)]
     for s, (closing, opening) in enumerate(made.borders):
-        frames = [*borders_there(made, s)]
-        assert sum(f.last_column == s for f in frames) == closing
-        assert sum(f.first_column == s for f in frames) == opening
+        fences = [*borders_there(made, s)]
+        assert sum(f.last_column == s for f in fences) == closing
+        assert sum(f.first_column == s for f in fences) == opening
 
 
 def test_brackets_count_as_two_borders_and_an_inner_one_only_where_it_ends_alike() -> None:
     loop = planned(Id("m:4") >> Repeat((fenced(1, RELU),) * 2))
-    outer, inner = loop.frames
+    outer, inner = loop.fences
     assert (outer.ends is not None, inner.ends) == (True, None)
     assert (loop.opening[outer.id], loop.opening[inner.id]) == (3, 1)
     late = planned(Id("m:4") >> Block(RELU >> fenced(1, RELU), "A", "linear"))
-    outer, inner = late.frames
+    outer, inner = late.fences
     assert (late.opening[outer.id], late.closing[outer.id]) == (1, 2)
     assert (late.opening[inner.id], late.closing[inner.id]) == (1, 1)
 
 
-def test_arrays_know_the_frames_around_them_the_outermost_first() -> None:
+def test_arrays_know_the_fences_around_them_the_outermost_first() -> None:
     made = planned(Copy("m:4") >> fenced(2, Linear("m -> k:3", "L")) @ Id("m"))
-    whole = [frame.title for frame in made.frames]
+    whole = [fence.title for fence in made.fences]
     assert whole == ["B1", "B0"]
     for s, state in enumerate(made.states):
         for value in state:
-            around = made.enclosing_frames[s].get(value.id, ())
+            around = made.enclosing_fences[s].get(value.id, ())
             assert [f.title for f in around] in (whole, [])
             assert all(value.id in f.holds[s - f.first_column] for f in around)
-    assert any(made.enclosing_frames[-1].values())
+    assert any(made.enclosing_fences[-1].values())
 
 
 def test_the_units_around_an_array() -> None:

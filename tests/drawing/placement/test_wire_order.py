@@ -1,4 +1,4 @@
-"""The order of wires at marks and caps, and the least distances around frames."""
+"""The order of wires at marks and caps, and the least distances around fences."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TWO = Copy("m:4") >> Block(Linear("m -> k:3", "A"), "Upper", "linear") @ Block(
 
 def gaps(term: Term, **titles: float) -> Gaps:
     made = plan(elaborate(term))
-    return Gaps(made, {f.id: titles[f.title] for f in made.frames if f.title in titles})
+    return Gaps(made, {f.id: titles[f.title] for f in made.fences if f.title in titles})
 
 
 # --- caps
@@ -71,7 +71,7 @@ def test_crossings_are_counted_on_the_way_inside_and_after() -> None:
 
 def test_two_fences_over_each_other_keep_their_titles_and_letters_apart() -> None:
     made = gaps(TWO, Upper=30.0, Lower=20.0)
-    upper, lower = (frame.id for frame in made.plan.frames)
+    upper, lower = (fence.id for fence in made.plan.fences)
     apart = {(a, b): least for state in made.rooms for a, b, least in state if a[1] == "bottom"}
     wanted = style.GROUND + style.LETTERS + style.FENCE_GAP + 20.0
     assert apart[(upper, "bottom"), (lower, "top")] == wanted
@@ -79,19 +79,19 @@ def test_two_fences_over_each_other_keep_their_titles_and_letters_apart() -> Non
 
 def test_a_fence_stands_clear_of_the_array_above_it_and_below() -> None:
     made = gaps(Copy("m:4") >> Id("m") @ Block(RELU, "B", "linear") >> RELU @ RELU, B=30.0)
-    (frame,) = made.plan.frames
+    (fence,) = made.plan.fences
     rooms = [room for state in made.rooms for room in state]
-    (over,) = {least for _, b, least in rooms if b == (frame.id, "top")}
+    (over,) = {least for _, b, least in rooms if b == (fence.id, "top")}
     marks = max(made.under[1].values(), default=0.0)
     assert over == style.SKY + style.GROUND + marks + style.FENCE_GAP + 30.0
-    first = {least for a, _, least in rooms if a == (frame.id, "top")}
+    first = {least for a, _, least in rooms if a == (fence.id, "top")}
     assert first == {0.0}  # its own wire
 
 
 def test_nested_fences_have_room_for_each_title() -> None:
     inner = Block(Block(RELU, "Inner", "linear"), "Outer", "linear")
     made = gaps(Copy("m:4") >> Id("m") @ inner >> RELU @ RELU, Inner=20.0, Outer=30.0)
-    ids = {frame.title: frame.id for frame in made.plan.frames}
+    ids = {fence.title: fence.id for fence in made.plan.fences}
     tops = {a[0]: least for state in made.rooms for a, _, least in state if a[1] == "top"}
     assert tops == {ids["Inner"]: 0.0, ids["Outer"]: 20.0 + style.INNER}
 
@@ -99,14 +99,14 @@ def test_nested_fences_have_room_for_each_title() -> None:
 def test_brackets_have_room_for_their_counts() -> None:
     body = Linear("m:4 -> m:4", "L")
     made = gaps(Copy("m:4") >> Id("m") @ Repeat((body, body)) >> RELU @ RELU)
-    (frame,) = made.plan.frames
-    (over,) = {least for state in made.rooms for _, b, least in state if b == (frame.id, "top")}
+    (fence,) = made.plan.fences
+    (over,) = {least for state in made.rooms for _, b, least in state if b == (fence.id, "top")}
     bare = style.SKY + style.GROUND + style.FENCE_GAP
     marks = max(made.under[s].get(v.id, 0.0) for s, st in enumerate(made.plan.states) for v in st)
     assert bare + style.BRACKET_ROOM <= over <= bare + style.BRACKET_ROOM + marks
 
 
-def test_a_drawing_is_cut_where_one_array_passes_and_no_frame_stands() -> None:
+def test_a_drawing_is_cut_where_one_array_passes_and_no_fence_stands() -> None:
     chain = Id("m:4") >> RELU >> RELU
     assert gaps(chain).cuts == [0, 1, 2]
     forked = Id("m:4") >> RELU >> Copy("m") >> RELU @ RELU >> Einsum("m, m -> m") >> RELU

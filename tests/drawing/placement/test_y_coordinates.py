@@ -185,7 +185,7 @@ def test_layers_behind_each_other_are_no_higher_than_one():
 def test_layers_that_see_the_same_memory_are_no_higher_than_one(layers):
     assert height(cross_attention(layers)) == height(cross_attention(1))
     made, found = planned(cross_attention(layers)), placed(cross_attention(layers))
-    starts = [f.first_column for f in made.frames if f.title == "Decoder Layer"]
+    starts = [f.first_column for f in made.fences if f.title == "Decoder Layer"]
     assert len({tuple(sorted(found[s].values())) for s in starts}) == 1
 
 
@@ -195,7 +195,7 @@ def test_a_copy_stays_near_what_it_is_copied_from():
     keep = Wire("t m, s m -> t m, s m, s m") >> whole @ Id("s m")
     layer = sized(Id("t m, s m") >> keep, 5, 3, 5, 7, 7)
     found, made = placed(layer), planned(layer)
-    inside = next(f for f in reversed(made.frames) if f.title == "Feed-Forward")
+    inside = next(f for f in reversed(made.fences) if f.title == "Feed-Forward")
     state = made.states[inside.first_column + 1]
     skip = [found[inside.first_column + 1][port] for port in made.array_wires(state[1])]
     held = [found[inside.first_column + 1][port] for port in made.array_wires(state[0])]

@@ -251,8 +251,8 @@ LONG = Repeat((Linear("b:3 -> b", "V") >> Softmax("b") >> Linear("b -> b", "V"),
     ids=str,
 )
 def test_a_block_ends_with_its_own_ops_beside_a_longer_loop(term, columns):
-    (frame,) = (frame for frame in plan(ncd.elaborate(term)).frames if frame.title == "T")
-    assert (frame.first_column, frame.last_column) == columns
+    (fence,) = (fence for fence in plan(ncd.elaborate(term)).fences if fence.title == "T")
+    assert (fence.first_column, fence.last_column) == columns
 
 
 # --- folded blocks -------------------------------------------------------------------------------
