@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from ncd.answers.answer import Answer
     from ncd.answers.ask import ask
     from ncd.circuit.costs import Cost, cost
+    from ncd.circuit.knob import Knob
     from ncd.drawing.backends.drawing import Drawing
     from ncd.drawing.elements.primitives import Thumbnail
     from ncd.drawing.pipeline import draw
@@ -71,7 +72,7 @@ if TYPE_CHECKING:
     from ncd.site.document import html
     from ncd.site.widget import Explorer, explore
     from ncd.systems.catalogue import CATALOGUE as catalogue
-    from ncd.systems.catalogue_entry import Entry, Knob
+    from ncd.systems.catalogue_entry import Entry
     from ncd.write.onnx.onnx_model import onnx
     from ncd.write.term_json import from_json, to_json
     from ncd.write.torch_source.source_file import source
@@ -88,7 +89,8 @@ _LATE = {
     "drawing.elements.primitives": ("Thumbnail",),
     "drawing.pipeline": ("draw",),
     "site.document": ("html",),
-    "systems.catalogue": ("catalogue", "Entry", "Knob"),
+    "circuit.knob": ("Knob",),
+    "systems.catalogue": ("catalogue", "Entry"),
     "write.term_json": ("from_json", "to_json"),
     "rewrite.tile_schedule": ("Stream", "stream"),
     "notation.term_reader": ("TextError", "parse"),

@@ -56,8 +56,7 @@ WRITTEN = words(
     Cumulative.how Reduce.how Swap.first Entry.cached PublishedModel.cached InputSpec.trained
     Rewrite.at Answer.assumed Edit.new ModuleCall.assumed ModuleCall.drawn ModuleCall.refused
     Field.assumed CallForm.first CallForm.last Report.refused CheckedTerm.where PeakMemory.how
-    Options.collapsed Knob.least Knob.most Knob.below SizeRange.least SizeRange.most
-    Ticket.ended
+    Options.collapsed Knob.least Knob.most Knob.below Ticket.ended
     RepeatLoop.shared
     ImportedArray.below WindowSizes.padded WindowSizes.left WindowWalk.before WindowWalk.after
     WindowWalk.apart TransposedSizes.reached

@@ -128,12 +128,7 @@ FAULTS = (
         "answers[..., None, :]).tril(0)",
     ),
     Fault("jobs/job_pool.py", "len(self._queue) >= WAITING", "len(self._queue) > WAITING"),
-    Fault(
-        "systems/catalogue_entry.py",
-        "isinstance(value, bool) and self.switch",
-        "self.switch",
-        "tests/systems/test_catalogue_entry.py",
-    ),
+    Fault("circuit/knob.py", "isinstance(value, bool) and self.switch", "self.switch"),
     Fault("systems/transformers/position_encoding.py", "(-r / n_r)", "(-r / n_t)"),
     Fault("systems/transformers/attention_variants.py", "y - x < {w}", "y - x <= {w}"),
     Fault("systems/recurrent/linear_attention.py", '"$1 / $2", "share"', '"$2 / $1", "share"'),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from ncd.circuit.circuit import Circuit
 from ncd.circuit.elaborate import elaborate
+from ncd.circuit.knob import Knob
 from ncd.errors import NCDError
 from ncd.formulas.traced_sizes import SizeTrace
 from ncd.language.axes import Axis, Size
@@ -15,28 +16,7 @@ from ncd.language.terms import Term, rewrite_axes
 
 # --- A term as a function of its sizes, which can be moved
 
-LARGEST = 10**9
 AXES = 24  # a term with more sizes is not asked which of them follow from others
-
-
-@dataclass(frozen=True)
-class SizeRange:
-    """The name and the values of a size: those of its slider, and the legal ones.
-
-    ``limits`` are the legal values in words; a ``switch`` is 0 or 1.
-    """
-
-    name: str
-    min: int
-    max: int
-    step: int = 1
-    help: str = ""
-    least: int = 1
-    most: int = LARGEST
-    multiple: int = 1
-    limits: str = "1 or more"
-    switch: bool = False
-    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -47,7 +27,7 @@ class ParametricTerm:
     ``renamed_axes`` are names that axes had in older links, with those that they have now.
     """
 
-    sizes: tuple[SizeRange, ...]
+    sizes: tuple[Knob, ...]
     settings: Mapping[str, int]
     build: Callable[[Mapping[str, int]], Term]
     fixed_names: tuple[str, ...] = ()
@@ -78,7 +58,7 @@ def parametric_term(term: Term, circuit: Circuit) -> ParametricTerm:
         if _follows(term, name, settings[name]):
             term = _with_sizes(term, {name: None})
             del settings[name]
-    ranges = tuple(SizeRange(name, 1, max(16, 2 * now)) for name, now in settings.items())
+    ranges = tuple(Knob(name, 1, max(16, 2 * now), now) for name, now in settings.items())
     return ParametricTerm(ranges, settings, lambda given: _with_sizes(term, given))
 
 

@@ -11,7 +11,7 @@ from typing import NotRequired, TypedDict
 from urllib.parse import parse_qs, urlencode
 
 from ncd.circuit.elaborate import elaborate
-from ncd.circuit.sized_system import LARGEST, ParametricTerm, SizeRange
+from ncd.circuit.sized_system import ParametricTerm
 from ncd.drawing.backends.drawing import Drawing
 from ncd.drawing.legend.legend import legend_entries
 from ncd.errors import NCDError
@@ -21,7 +21,7 @@ from ncd.language.terms import Term
 from ncd.site import markup
 from ncd.site.markup import mathml
 from ncd.systems.catalogue import CATALOGUE
-from ncd.systems.catalogue_entry import Entry, Knob
+from ncd.systems.catalogue_entry import Entry
 from ncd.systems.lessons.computed_questions import Question, question
 from ncd.systems.lessons.lesson import LessonStep, lesson_of
 from ncd.systems.search_topics import topics
@@ -147,25 +147,11 @@ def of_entry(entry: Entry, settings: Mapping[str, int]) -> ParametricTerm:
     """
     plain = tuple(knob.name for knob in entry.knobs if not knob.is_size or knob.below)
     return ParametricTerm(
-        tuple(map(size_range, entry.knobs)),
+        entry.knobs,
         entry.settings(settings),
         lambda given: entry.system(**given),
         plain,
         entry.renamed_axes,
-    )
-
-
-def size_range(knob: Knob) -> SizeRange:
-    """Returns the name and the values of a knob."""
-    least, most = knob.bounds
-    return SizeRange(
-        *(knob.name, knob.min, knob.max, knob.step, knob.help),
-        least=least,
-        most=LARGEST if most is None else min(most, LARGEST),
-        multiple=knob.multiple,
-        limits=knob.limits,
-        switch=knob.switch,
-        names=knob.names,
     )
 
 

@@ -14,14 +14,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from html.parser import HTMLParser
 from types import MappingProxyType
 from typing import Any
 
 from ncd.circuit.circuit import Cell, Circuit
 from ncd.circuit.elaborate import elaborate
-from ncd.circuit.sized_system import ParametricTerm, SizeRange, traced_circuit
+from ncd.circuit.knob import Knob
+from ncd.circuit.sized_system import ParametricTerm, traced_circuit
 from ncd.drawing.backends.drawing import Drawing
 from ncd.errors import NCDError
 from ncd.formulas.traced_sizes import FILL, FIRST, LAST, Fact, SizeTrace, Sum, is_symbolic
@@ -34,6 +34,7 @@ from ncd.words import plain_text
 # --- Texts whose numbers follow from sizes: letters in place of numbers, with a formula for each
 
 Table = dict[str, Any]
+LARGEST = 10**9  # of a size without a limit
 NUMBER = re.compile(f"[0-9]+|[{chr(FIRST)}-{chr(LAST)}]{FILL}*")
 
 
@@ -398,9 +399,15 @@ def _builds(system: ParametricTerm, settings: Mapping[str, int]) -> bool:
     return True
 
 
-def size_data(size: SizeRange) -> dict[str, Any]:
-    """Returns a size as the scripts of all hosts know it: its slider, and its legal values."""
-    return {name: value for name, value in asdict(size).items() if value not in ("", ())}
+def size_data(knob: Knob) -> dict[str, Any]:
+    """Returns a knob as the scripts of all hosts know it: its slider, and its legal values."""
+    least, most = knob.bounds
+    facts = {
+        **{name: getattr(knob, name) for name in ("name", "min", "max", "step", "help")},
+        **{"least": least, "most": LARGEST if most is None else min(most, LARGEST)},
+        **{name: getattr(knob, name) for name in ("multiple", "limits", "switch", "names")},
+    }
+    return {name: fact for name, fact in facts.items() if fact not in ("", ())}
 
 
 def _unique_values(own: Mapping[str, Any]) -> tuple[list[Any], dict[str, int]]:

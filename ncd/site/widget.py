@@ -13,7 +13,8 @@ from torch import Tensor, nn
 
 from ncd.circuit.circuit import array_names
 from ncd.circuit.elaborate import elaborate
-from ncd.circuit.sized_system import SizeRange, parametric_term
+from ncd.circuit.knob import Knob
+from ncd.circuit.sized_system import parametric_term
 from ncd.drawing.elements.fonts import all_faces_css
 from ncd.drawing.elements.primitives import Thumbnail
 from ncd.drawing.pipeline import draw
@@ -26,7 +27,6 @@ from ncd.read.torch_module.from_torch import from_torch
 from ncd.run.guard import compile
 from ncd.run.module import CircuitModule, Trace, trace
 from ncd.run.seeding import example_inputs
-from ncd.site.entry_page import size_range
 from ncd.site.live_texts import size_data
 from ncd.site.markup import DIAGRAM_CSS, MAP_COLOURS, PANEL_CSS, SIZES_CSS, THEME_CSS
 from ncd.site.scripts import script
@@ -93,11 +93,11 @@ def explore(
 
 
 def _sliders(entry: Entry) -> list[dict[str, Any]]:
-    return [{**size_data(size_range(knob)), "value": knob.default} for knob in entry.knobs]
+    return [{**size_data(knob), "value": knob.default} for knob in entry.knobs]
 
 
 def _slider(name: str, size: int) -> dict[str, Any]:
-    return {**size_data(SizeRange(name, 1, max(16, 4 * size))), "value": size}
+    return {**size_data(Knob(name, 1, max(16, 4 * size), size)), "value": size}
 
 
 def _check_arguments(

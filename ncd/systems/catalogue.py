@@ -1,8 +1,8 @@
 """The catalogue of systems; ``CATALOGUE`` holds them in the order in which they are shown."""
 
+from ncd.circuit.knob import Knob as Knob
 from ncd.systems.catalogue_entry import Catalogue as Catalogue
 from ncd.systems.catalogue_entry import Entry as Entry
-from ncd.systems.catalogue_entry import Knob as Knob
 from ncd.systems.catalogue_entry import Preset as Preset
 
 # isort: off

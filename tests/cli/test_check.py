@@ -9,11 +9,12 @@ from types import SimpleNamespace
 import pytest
 
 import ncd
+from ncd.circuit.knob import Knob
 from ncd.cli import check
 from ncd.cli.check import Case
 from ncd.language.op import Site
 from ncd.ops import Elementwise
-from ncd.systems.catalogue_entry import Entry, Knob
+from ncd.systems.catalogue_entry import Entry
 from tests.cli.test_commands import MHA, Capture, data, output
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import ncd
+from ncd.circuit.knob import Knob
 from ncd.errors import SizeError
-from ncd.systems.catalogue_entry import Knob
 
 SWITCH = Knob("causal", 0, 1, 0, switch=True)
 

@@ -29,7 +29,6 @@ from ncd.app.state.knobs import FORMATS
 from ncd.app.state.link_text import split_address
 from ncd.drawing.elements.fonts import all_faces_css
 from ncd.site import markup
-from ncd.site.entry_page import size_range
 from ncd.site.live_texts import size_data
 from ncd.site.markup import DIAGRAM_CSS, PANEL_CSS, SIZES_CSS, THEME_CSS
 from ncd.site.scripts import script
@@ -96,7 +95,7 @@ def page_html(name: str, said: Mapping[str, str], address: str = "") -> str:
         folds=markup.text(json.dumps(drawn.folds)),
         svg=drawn.svg,
         told=told,
-        knobs=markup.text(json.dumps([size_data(size_range(knob)) for knob in entry.knobs])),
+        knobs=markup.text(json.dumps([size_data(knob) for knob in entry.knobs])),
     )
 
 

@@ -38,7 +38,6 @@ from ncd.circuit.circuit import Circuit
 from ncd.circuit.sized_system import traced_circuit
 from ncd.formulas.traced_sizes import FILL, SizeTrace
 from ncd.site import source_listing
-from ncd.site.entry_page import size_range
 from ncd.site.live_texts import (
     FormulaTable,
     alike,
@@ -86,7 +85,7 @@ def page_formulas(scene: Scene, panel: str) -> Formulas | None:
     facts = {"holds": before, "also": [fact for fact in trace.holds if fact not in before]}
     return {
         **said,
-        "knobs": {k.name: size_data(size_range(k)) for k in scene.entry.knobs if k.is_size},
+        "knobs": {k.name: size_data(k) for k in scene.entry.knobs if k.is_size},
         "fixed": {n: v for n, v in scene.settings.items() if n not in trace.symbolic_sizes},
         **FormulaTable().build_table(trace, facts),
     }

@@ -18,8 +18,9 @@ from ncd.app.runtime import streamlit_internals
 from ncd.app.scene.scene import build_term
 from ncd.app.state import knobs
 from ncd.app.state.knobs import FORMATS, render_formats, widget_values
+from ncd.circuit.knob import Knob
 from ncd.run.device import description, devices
-from ncd.systems.catalogue_entry import Entry, Knob, Preset
+from ncd.systems.catalogue_entry import Entry, Preset
 
 PRESET = "preset"
 SHOWN_VALUES_KEY = "sidebar shows"

@@ -16,6 +16,7 @@ from ncd.answers.plain_answer import reading_of, with_usual_sizes
 from ncd.app.runtime import scheduler, streamlit_internals
 from ncd.app.scene.session_weights import SERVED_WEIGHTS
 from ncd.circuit.elaborate import Axes, elaborate, needed_sizes
+from ncd.circuit.knob import Knob
 from ncd.drawing.pipeline import drawn_wires
 from ncd.errors import LimitError, NCDError, UnknownNameError, unknown_name_error
 from ncd.jobs.source_reading import reader
@@ -29,7 +30,7 @@ from ncd.ops.opaque_call import CLOSED_SPACE, COMMON, EXTERNAL_SPACE, FOLDED_SPA
 from ncd.read.configs.config_reader import is_config, read_config
 from ncd.read.recognise import Reading, is_source
 from ncd.run.module import CircuitModule
-from ncd.systems.catalogue_entry import Entry, Knob
+from ncd.systems.catalogue_entry import Entry
 from ncd.systems.training.trained_weights import MAX_FILE_BYTES as MOST_BYTES
 from ncd.systems.training.trained_weights import TrainedWeights, write_weights
 

@@ -17,7 +17,8 @@ from ncd.app.scene.refusal import Refusal
 from ncd.app.scene.scene import Scene, build_term
 from ncd.app.scene.session_weights import shipped_or_served, weights_for
 from ncd.app.state import knobs, link_text
-from ncd.systems.catalogue_entry import Entry, Knob
+from ncd.circuit.knob import Knob
+from ncd.systems.catalogue_entry import Entry
 from ncd.systems.inputs.run_inputs import InputSpec
 
 PIN, VIEW = "pin", "compare"  # session keys: "h=2,k=8,seed=3", and the chosen view

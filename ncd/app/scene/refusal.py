@@ -16,13 +16,14 @@ from ncd.app.runtime import scheduler
 from ncd.app.state.cache import CACHE, get_or_make
 from ncd.app.state.knobs import set_values, subscript_name
 from ncd.circuit.elaborate import elaborate
+from ncd.circuit.knob import Knob
 from ncd.errors import LimitError, NCDError
 from ncd.formulas.prefixed_amounts import amount
 from ncd.language.axes import Axis
 from ncd.language.op import Op
 from ncd.language.terms import Term, rewrite_axes
 from ncd.run.guard import ValuesEnd, check_calls, fits
-from ncd.systems.catalogue_entry import Entry, Knob
+from ncd.systems.catalogue_entry import Entry
 
 REACH = 32  # the range of the search for a size that fits, in steps of the knob
 WAYS = 3

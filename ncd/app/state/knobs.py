@@ -11,10 +11,11 @@ from typing import Any
 import streamlit as st
 
 from ncd.app.state.session import session
+from ncd.circuit.knob import Knob
 from ncd.errors import NCDError
 from ncd.language.number_formats import BITS, KINDS, PLAIN_FORMATS, Formats, read_formats
 from ncd.run.device import devices
-from ncd.systems.catalogue_entry import Entry, Knob, Preset
+from ncd.systems.catalogue_entry import Entry, Preset
 
 # --- The values of the knobs, stored in the session by name
 

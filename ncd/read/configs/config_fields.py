@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 from math import isfinite, log
 from typing import Any
 
+from ncd.circuit.knob import Knob
 from ncd.errors import NCDError, ParseError, SizeError, short_repr, unknown_name_error
 from ncd.language.terms import Term
 from ncd.ops import Elementwise, Map
-from ncd.systems.catalogue_entry import Entry, Knob, Preset
+from ncd.systems.catalogue_entry import Entry, Preset
 from ncd.systems.images.contrastive_model import QUICK_GELU
 from ncd.systems.language_models.model_parts import Rotary, tanh_gelu
 

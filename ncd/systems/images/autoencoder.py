@@ -5,12 +5,13 @@ from __future__ import annotations
 from functools import lru_cache
 
 from ncd.circuit.elaborate import Axes
+from ncd.circuit.knob import Knob
 from ncd.language.axes import plain, seq
 from ncd.language.blocks import Block
 from ncd.language.terms import Id, Term
 from ncd.language.wire import Wire
 from ncd.ops import Copy, Elementwise, Group, Linear, Map, Split
-from ncd.systems.catalogue_entry import Entry, Knob, Preset
+from ncd.systems.catalogue_entry import Entry, Preset
 
 
 def vae(x: int = 8, d: int = 256, k: int = 2) -> Term:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ncd.circuit.elaborate import Axes
+from ncd.circuit.knob import Knob
 from ncd.language.axes import AxisSize, plain, seq, space
 from ncd.language.blocks import Block
 from ncd.language.loops import Repeat
@@ -29,7 +30,7 @@ from ncd.ops import (
     Scale,
     Softmax,
 )
-from ncd.systems.catalogue_entry import Entry, Knob, Preset
+from ncd.systems.catalogue_entry import Entry, Preset
 
 WARM = "2.6592"  # the logarithm of 1 / 0.07, by which similarities are scaled at first
 

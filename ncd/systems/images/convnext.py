@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ncd.circuit.elaborate import Axes
+from ncd.circuit.knob import Knob
 from ncd.language.axes import plain, space
 from ncd.language.blocks import Block
 from ncd.language.loops import Repeat
 from ncd.language.terms import Id, Term, Then
 from ncd.language.wire import Wire
 from ncd.ops import Add, Conv, Copy, Einsum, Elementwise, LayerNorm, Linear, Map, Param, Reduce
-from ncd.systems.catalogue_entry import Entry, Knob, Preset
+from ncd.systems.catalogue_entry import Entry, Preset
 
 STAGES = (1, 2, 3, 4)
 EPS = 1e-6

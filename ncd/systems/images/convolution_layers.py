@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ncd.circuit.elaborate import Axes
+from ncd.circuit.knob import Knob, switch
 from ncd.language.axes import space
 from ncd.language.blocks import Block
 from ncd.language.terms import Id, Term
 from ncd.ops import Conv, ConvTranspose, MaxPool, Reduce, Window
-from ncd.systems.catalogue_entry import Entry, Knob, Preset, switch
+from ncd.systems.catalogue_entry import Entry, Preset
 
 # What a page's filters can be: written by hand, learned, or random.
 FILTER_NAMES = ("upright edges", "level edges", "outline", "blur", "sharpen")

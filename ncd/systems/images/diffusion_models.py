@@ -9,6 +9,7 @@ from typing import Any
 
 from ncd.circuit.definition import define
 from ncd.circuit.elaborate import Axes
+from ncd.circuit.knob import Knob
 from ncd.errors import SizeError
 from ncd.language.axes import AxisSize, plain, seq, space
 from ncd.language.blocks import Block
@@ -35,7 +36,7 @@ from ncd.ops import (
     Softmax,
     Split,
 )
-from ncd.systems.catalogue_entry import Entry, Knob, Preset
+from ncd.systems.catalogue_entry import Entry, Preset
 from ncd.systems.language_models.model_parts import feed_forward, tanh_gelu
 from ncd.systems.shared_parts import self_attention
 

@@ -6,12 +6,13 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ncd.circuit.elaborate import Axes
+from ncd.circuit.knob import Knob, switch
 from ncd.language.axes import plain, space
 from ncd.language.blocks import Block
 from ncd.language.loops import Repeat
 from ncd.language.terms import Id, Term, Then
 from ncd.ops import Add, BatchNorm, Conv, Copy, Elementwise, Linear, MaxPool, Reduce
-from ncd.systems.catalogue_entry import Entry, Knob, Preset, switch
+from ncd.systems.catalogue_entry import Entry, Preset
 
 STAGES = (1, 2, 3, 4)
 WIDER = 4  # times that a bottleneck is wider outside than inside

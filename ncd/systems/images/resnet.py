@@ -5,12 +5,13 @@ from __future__ import annotations
 from functools import lru_cache
 
 from ncd.circuit.elaborate import Axes
+from ncd.circuit.knob import Knob
 from ncd.language.axes import AxisSize, plain, space
 from ncd.language.blocks import Block, Equation
 from ncd.language.loops import Repeat
 from ncd.language.terms import Id, Term, Then
 from ncd.ops import Add, BatchNorm, Conv, Copy, Elementwise, Linear, Reduce, Softmax, Window
-from ncd.systems.catalogue_entry import Entry, Knob, Preset
+from ncd.systems.catalogue_entry import Entry, Preset
 
 # --- One residual block of the identity residual network (notebook, figure 26)
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from functools import lru_cache
 
 from ncd.circuit.elaborate import Axes
+from ncd.circuit.knob import Knob
 from ncd.language.axes import seq, space
 from ncd.language.blocks import Block
 from ncd.language.terms import Term
 from ncd.ops import Conv, Elementwise, Group, Linear, MaxPool, Named, Softmax
-from ncd.systems.catalogue_entry import Entry, Knob, Preset
+from ncd.systems.catalogue_entry import Entry, Preset
 
 # --- A small recogniser of images (notebook, figure 19)
 

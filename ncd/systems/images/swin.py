@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from ncd.circuit.elaborate import Axes
+from ncd.circuit.knob import Knob
 from ncd.language.axes import AxisSize, plain, space
 from ncd.language.blocks import Block
 from ncd.language.loops import Repeat
@@ -28,7 +29,7 @@ from ncd.ops import (
     Softmax,
     Split,
 )
-from ncd.systems.catalogue_entry import Entry, Knob, Preset
+from ncd.systems.catalogue_entry import Entry, Preset
 
 STAGES = (1, 2, 3, 4)
 FAR = 100  # what is taken off the scores of patches that are no neighbours in the picture

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from ncd.circuit.elaborate import Axes, elaborate
+from ncd.circuit.knob import Knob, switch
 from ncd.errors import NCDError, SizeError
 from ncd.language.axes import space
 from ncd.language.blocks import Block
@@ -12,7 +13,7 @@ from ncd.language.loops import Repeat
 from ncd.language.terms import Id, Term, Then
 from ncd.language.wire import Wire
 from ncd.ops import Concat, Conv, ConvTranspose, Copy, Elementwise, MaxPool, Rename
-from ncd.systems.catalogue_entry import Entry, Knob, Preset, switch
+from ncd.systems.catalogue_entry import Entry, Preset
 
 
 def unet(depth: int = 4, c: int = 4, x: int = 32, y: int = 3, skips: int = 0) -> Term:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from ncd.circuit.elaborate import Axes
+from ncd.circuit.knob import Knob
 from ncd.language.axes import space
 from ncd.language.loops import Repeat
 from ncd.language.terms import Id, Term
@@ -22,7 +23,7 @@ from ncd.ops import (
     Map,
     Param,
 )
-from ncd.systems.catalogue_entry import Entry, Knob, Preset
+from ncd.systems.catalogue_entry import Entry, Preset
 from ncd.systems.language_models.model_parts import after_norm, feed_forward
 from ncd.systems.shared_parts import self_attention
 

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ncd.circuit.elaborate import Axes
+from ncd.circuit.knob import Knob
 from ncd.language.axes import seq
 from ncd.language.blocks import Block
 from ncd.language.loops import Repeat
 from ncd.language.terms import Id, Term, Then
 from ncd.language.wire import Wire
 from ncd.ops import CausalMask, Einsum, Linear, Map, RMSNorm, Softmax
-from ncd.systems.catalogue_entry import Entry, Knob, Preset
+from ncd.systems.catalogue_entry import Entry, Preset
 from ncd.systems.language_models.expert_mixture import Routing, mixture
 from ncd.systems.language_models.model_parts import (
     CHOSEN_EXPERTS,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ncd.circuit.knob import Knob
 from ncd.language.terms import Term
-from ncd.systems.catalogue_entry import Entry, Knob, Preset
+from ncd.systems.catalogue_entry import Entry, Preset
 from ncd.systems.language_models.decoder import DecoderDesign, DecoderLayer, Heads, Norm, decoder
 from ncd.systems.language_models.expert_mixture import softmax_router
 from ncd.systems.language_models.model_parts import (

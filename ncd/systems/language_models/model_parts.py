@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from ncd.circuit.knob import Knob
 from ncd.formulas.formula import Application, Number
 from ncd.language.blocks import Block
 from ncd.language.terms import Id, Term, Then
 from ncd.language.wire import Wire
 from ncd.ops import Add, Einsum, Elementwise, Group, Index, Linear, Map, Param, Split
-from ncd.systems.catalogue_entry import Knob
 
 # --- Settings that the language models of the catalogue share: sizes small enough to run
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ncd.circuit.elaborate import Axes
+from ncd.circuit.knob import Knob
 from ncd.language.axes import seq
 from ncd.language.blocks import Block
 from ncd.language.loops import Repeat
@@ -25,7 +26,7 @@ from ncd.ops import (
     RMSNorm,
     Softmax,
 )
-from ncd.systems.catalogue_entry import Entry, Knob, Preset
+from ncd.systems.catalogue_entry import Entry, Preset
 from ncd.systems.language_models.model_parts import (
     FEATURES,
     HEAD,

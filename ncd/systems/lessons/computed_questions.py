@@ -35,11 +35,12 @@ import torch
 from ncd.circuit.circuit import Cell, Circuit, Value, array_names, input_names
 from ncd.circuit.costs import BYTES, cost_of
 from ncd.circuit.elaborate import elaborate
+from ncd.circuit.knob import Knob
 from ncd.errors import NCDError
 from ncd.formulas.prefixed_amounts import digits
 from ncd.language.axes import Array, Axis
 from ncd.language.number_formats import Formats
-from ncd.systems.catalogue_entry import Entry, Knob
+from ncd.systems.catalogue_entry import Entry
 from ncd.systems.lessons.dependence import (
     ALL,
     EARLIER,

@@ -19,13 +19,14 @@ from urllib.parse import quote, unquote
 from ncd.circuit.circuit import Cell, Circuit, Fence, Value
 from ncd.circuit.costs import Cost, cost_of
 from ncd.circuit.elaborate import elaborate
+from ncd.circuit.knob import Knob
 from ncd.errors import LimitError, NCDError, ParseError, short_repr
 from ncd.installation import package_path
 from ncd.language.arguments import check_text
 from ncd.language.axes import Axis
 from ncd.language.torch_code import Arg
 from ncd.systems.catalogue import CATALOGUE
-from ncd.systems.catalogue_entry import Entry, Knob
+from ncd.systems.catalogue_entry import Entry
 from ncd.systems.lessons.computed_questions import Question, question
 from ncd.words import list_words, nearest_name, plain_text
 

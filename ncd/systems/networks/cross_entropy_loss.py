@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import lru_cache
 
 from ncd.circuit.elaborate import Axes
+from ncd.circuit.knob import Knob
 from ncd.language.blocks import Block
 from ncd.language.terms import Id, Term
 from ncd.ops import Copy, Einsum, Map, Named, Reduce, Softmax
-from ncd.systems.catalogue_entry import Entry, Knob, Preset
+from ncd.systems.catalogue_entry import Entry, Preset
 
 TEMPERATURES = ("0.25", "0.5", "1", "2", "4", "20")
 SMOOTHINGS = ("0", "0.1", "0.2", "0.5")

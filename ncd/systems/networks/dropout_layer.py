@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import lru_cache
 
 from ncd.circuit.elaborate import Axes
+from ncd.circuit.knob import Knob
 from ncd.language.blocks import Block
 from ncd.language.terms import Term
 from ncd.ops import Dropout, Elementwise, Linear, Named
-from ncd.systems.catalogue_entry import Entry, Knob, Preset
+from ncd.systems.catalogue_entry import Entry, Preset
 
 RATES = ("0.1", "0.2", "0.5", "0.8")
 TRAIN, EVAL = 0, 1

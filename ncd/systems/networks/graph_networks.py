@@ -5,11 +5,12 @@ from __future__ import annotations
 from functools import lru_cache
 
 from ncd.circuit.elaborate import Axes
+from ncd.circuit.knob import Knob
 from ncd.language.blocks import Block
 from ncd.language.terms import Id, Term
 from ncd.language.wire import Wire
 from ncd.ops import Einsum, Elementwise, Linear, Map, Param, Reduce, Rename, Softmax
-from ncd.systems.catalogue_entry import Entry, Knob, Preset
+from ncd.systems.catalogue_entry import Entry, Preset
 
 # --- The links of a graph, from its list of edges
 

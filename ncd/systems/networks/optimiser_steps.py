@@ -5,11 +5,12 @@ from __future__ import annotations
 from functools import lru_cache
 
 from ncd.circuit.elaborate import Axes
+from ncd.circuit.knob import Knob
 from ncd.language.blocks import Block
 from ncd.language.loops import Repeat
 from ncd.language.terms import Beside, Id, Term
 from ncd.ops import Copy, Einsum, Map, Named, Reduce, Rename, Swap
-from ncd.systems.catalogue_entry import Entry, Knob, Preset
+from ncd.systems.catalogue_entry import Entry, Preset
 
 KINDS = ("SGD", "momentum", "Adam", "AdamW", "Muon")
 STATES = ((), ("v",), ("m", "v"), ("m", "v"), ("B",))  # that each of them keeps

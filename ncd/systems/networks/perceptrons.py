@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import lru_cache
 
 from ncd.circuit.elaborate import Axes
+from ncd.circuit.knob import Knob
 from ncd.language.blocks import Block
 from ncd.language.terms import Beside, Id, Term
 from ncd.ops import Einsum, Elementwise, Linear, Map, Named, Param, Reduce, Softmax
-from ncd.systems.catalogue_entry import Entry, Knob
+from ncd.systems.catalogue_entry import Entry
 
 # --- A loss of one matrix product: the graph with which autograd is explained
 

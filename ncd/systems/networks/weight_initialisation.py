@@ -5,11 +5,12 @@ from __future__ import annotations
 from functools import lru_cache
 
 from ncd.circuit.elaborate import Axes
+from ncd.circuit.knob import Knob, switch
 from ncd.language.blocks import Block
 from ncd.language.loops import Repeat
 from ncd.language.terms import Id, Term
 from ncd.ops import Add, Copy, Elementwise, LayerNorm, Linear, Named
-from ncd.systems.catalogue_entry import Entry, Knob, Preset, switch
+from ncd.systems.catalogue_entry import Entry, Preset
 
 INITS = ("0.02", "torch", "Xavier", "Kaiming", "1")
 FORMULAS = (  # of weights from m features to m, in the order of ``INITS``

@@ -5,13 +5,14 @@ from __future__ import annotations
 from functools import lru_cache
 
 from ncd.circuit.elaborate import Axes
+from ncd.circuit.knob import Knob
 from ncd.language.axes import seq
 from ncd.language.blocks import Block
 from ncd.language.loops import Scan
 from ncd.language.terms import Id, Term, Then
 from ncd.language.wire import Wire
 from ncd.ops import Add, Cut, Elementwise, Linear, Map
-from ncd.systems.catalogue_entry import Entry, Knob, Preset
+from ncd.systems.catalogue_entry import Entry, Preset
 
 WATCHED_ARRAYS = {
     "lstm": ("hidden state", "cell state", "input gate", "forget gate", "output gate"),

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ncd.circuit.elaborate import Axes
+from ncd.circuit.knob import Knob, switch
 from ncd.language.axes import seq
 from ncd.language.blocks import Block
 from ncd.language.loops import Scan
 from ncd.language.terms import Id, Term
 from ncd.language.wire import Wire
 from ncd.ops import Einsum, Elementwise, Linear, Map, Param
-from ncd.systems.catalogue_entry import Entry, Knob, Preset, switch
+from ncd.systems.catalogue_entry import Entry, Preset
 
 STATE = "h k v"
 

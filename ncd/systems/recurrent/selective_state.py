@@ -5,13 +5,14 @@ from __future__ import annotations
 from functools import lru_cache
 
 from ncd.circuit.elaborate import Axes
+from ncd.circuit.knob import Knob
 from ncd.language.axes import seq
 from ncd.language.blocks import Block
 from ncd.language.loops import Repeat, Scan
 from ncd.language.terms import Id, Term, Then
 from ncd.language.wire import Wire
 from ncd.ops import Conv, Einsum, Elementwise, Linear, Map, Pad, Param, RMSNorm
-from ncd.systems.catalogue_entry import Entry, Knob, Preset
+from ncd.systems.catalogue_entry import Entry, Preset
 from ncd.systems.language_models.model_parts import after_norm, tied_model
 
 STEPS, INPUTS, WRITES, READS = "steps", "conv1d", "x_B", "x_C"  # names of the scan's inputs

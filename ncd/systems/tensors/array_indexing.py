@@ -6,11 +6,12 @@ from functools import partial
 from math import prod
 
 from ncd.circuit.elaborate import Axes
+from ncd.circuit.knob import Knob
 from ncd.language.axes import plain
 from ncd.language.blocks import Equation
 from ncd.language.terms import Id, Term
 from ncd.ops import Function, Index
-from ncd.systems.catalogue_entry import Entry, Knob
+from ncd.systems.catalogue_entry import Entry
 
 
 def _size_labelled_axes(**sizes: int) -> Axes:

@@ -10,11 +10,12 @@ from itertools import count
 from math import prod
 from typing import NamedTuple
 
+from ncd.circuit.knob import Knob
 from ncd.errors import ParseError
 from ncd.language.axes import Array, Axis, Signature, Type
 from ncd.language.terms import Id, Term
 from ncd.ops import Einsum, Group, Index, Map, Reduce, Rename, Split
-from ncd.systems.catalogue_entry import Entry, Knob
+from ncd.systems.catalogue_entry import Entry
 from ncd.words import nearest_name
 
 # --- einops patterns as terms that split, permute, merge, reduce and repeat axes

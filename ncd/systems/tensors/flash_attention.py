@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from ncd.circuit.elaborate import Axes
+from ncd.circuit.knob import Knob
 from ncd.language.axes import seq
 from ncd.language.blocks import Block
 from ncd.language.terms import Id, Term
 from ncd.ops import Copy, Einsum, Elementwise, Linear, Map, Named, Reduce, RMSNorm, Scale, Softmax
-from ncd.systems.catalogue_entry import Entry, Knob
+from ncd.systems.catalogue_entry import Entry
 
 
 def matrix_product(a: int = 64, b: int = 64, c: int = 64) -> Term:

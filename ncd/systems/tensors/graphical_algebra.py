@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from ncd.circuit.elaborate import Axes
+from ncd.circuit.knob import Knob
 from ncd.language.axes import seq
 from ncd.language.blocks import Block, Equation
 from ncd.language.terms import Id, Term
 from ncd.ops import Einsum, Function, Inner, Named, Rename, Scale, Unit
-from ncd.systems.catalogue_entry import Entry, Knob
+from ncd.systems.catalogue_entry import Entry
 
 
 def einsum_attention(y: int = 3, x: int = 5, k: int = 4, h: int = 2) -> Term:

@@ -6,9 +6,10 @@ from functools import lru_cache
 from itertools import permutations
 
 from ncd.circuit.elaborate import Axes
+from ncd.circuit.knob import Knob
 from ncd.language.terms import Id, Term
 from ncd.ops import Einsum, Group, Split
-from ncd.systems.catalogue_entry import Entry, Knob
+from ncd.systems.catalogue_entry import Entry
 
 AXES = "bchw"
 ORDERS = tuple(permutations(AXES))

@@ -5,13 +5,14 @@ from __future__ import annotations
 from functools import lru_cache
 
 from ncd.circuit.elaborate import Axes
+from ncd.circuit.knob import Knob, switch
 from ncd.language.axes import seq
 from ncd.language.blocks import Block
 from ncd.language.loops import Repeat
 from ncd.language.terms import Id, Term
 from ncd.language.wire import Wire
 from ncd.ops import Concat, LayerNorm, Linear
-from ncd.systems.catalogue_entry import Entry, Knob, Preset, switch
+from ncd.systems.catalogue_entry import Entry, Preset
 from ncd.systems.shared_parts import (
     FOLDED_ROLES,
     OPEN_ROLES,

@@ -5,12 +5,13 @@ from __future__ import annotations
 from functools import lru_cache
 
 from ncd.circuit.elaborate import Axes
+from ncd.circuit.knob import Knob, switch
 from ncd.language.axes import seq
 from ncd.language.blocks import Block
 from ncd.language.terms import Id, Term
 from ncd.language.wire import Wire
 from ncd.ops import Conv, Einsum, Elementwise, Linear, Map
-from ncd.systems.catalogue_entry import Entry, Knob, Preset, switch
+from ncd.systems.catalogue_entry import Entry, Preset
 from ncd.systems.language_models.expert_mixture import mixture, softmax_router
 from ncd.systems.shared_parts import feed_forward
 from ncd.systems.transformers.encoder_decoder import LONGEST_CACHE

@@ -5,11 +5,12 @@ from __future__ import annotations
 from functools import lru_cache
 
 from ncd.circuit.elaborate import Axes
+from ncd.circuit.knob import Knob
 from ncd.language.axes import seq, space
 from ncd.language.blocks import Block, Equation
 from ncd.language.terms import Id, Term
 from ncd.ops import BatchNorm, Copy, LayerNorm, Map, Param, Reduce
-from ncd.systems.catalogue_entry import Entry, Knob
+from ncd.systems.catalogue_entry import Entry
 from ncd.systems.transformers.encoder_decoder import LONGEST_CACHE
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from functools import lru_cache
 
 from ncd.circuit.elaborate import Axes
+from ncd.circuit.knob import Knob, switch
 from ncd.language.axes import seq
 from ncd.language.blocks import Block
 from ncd.language.terms import Id, Term
 from ncd.language.wire import Wire
 from ncd.ops import Add, Linear, Map
-from ncd.systems.catalogue_entry import Entry, Knob, Preset, switch
+from ncd.systems.catalogue_entry import Entry, Preset
 
 
 def lora(r: int = 2, a: int = 4, m: int = 64, d: int = 48, t: int = 6, merged: int = 0) -> Term:

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from ncd.circuit.elaborate import Axes
+from ncd.circuit.knob import Knob, switch
 from ncd.language.axes import seq, space
 from ncd.language.blocks import Block
 from ncd.language.op import Op
@@ -25,7 +26,7 @@ from ncd.ops import (
     Softmax,
     Split,
 )
-from ncd.systems.catalogue_entry import Entry, Knob, Preset, switch
+from ncd.systems.catalogue_entry import Entry, Preset
 from ncd.systems.shared_parts import attention, scaled_dot_product
 from ncd.systems.transformers.encoder_decoder import FEATURES, HEADS, LONGEST_CACHE
 

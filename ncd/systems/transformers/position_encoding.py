@@ -5,12 +5,13 @@ from __future__ import annotations
 from functools import lru_cache
 
 from ncd.circuit.elaborate import Axes
+from ncd.circuit.knob import Knob
 from ncd.language.axes import seq
 from ncd.language.blocks import Block
 from ncd.language.terms import Id, Term
 from ncd.language.wire import Wire
 from ncd.ops import Add, Einsum, Group, Linear, Map, Param, Split
-from ncd.systems.catalogue_entry import Entry, Knob, Preset
+from ncd.systems.catalogue_entry import Entry, Preset
 from ncd.systems.language_models.model_parts import Rotary
 from ncd.systems.shared_parts import scaled_dot_product
 from ncd.systems.transformers.attention_variants import LENGTH

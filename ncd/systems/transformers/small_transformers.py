@@ -6,13 +6,14 @@ from dataclasses import replace
 from functools import lru_cache
 
 from ncd.circuit.elaborate import Axes
+from ncd.circuit.knob import Knob
 from ncd.language.axes import seq
 from ncd.language.blocks import Block
 from ncd.language.loops import Repeat
 from ncd.language.terms import Id, Term
 from ncd.language.wire import Wire
 from ncd.ops import Add, Index, Linear, Param
-from ncd.systems.catalogue_entry import Entry, Knob
+from ncd.systems.catalogue_entry import Entry
 from ncd.systems.shared_parts import feed_forward, self_attention
 from ncd.systems.transformers.encoder_decoder import WIDTH
 from ncd.systems.transformers.multi_head import heads

@@ -21,13 +21,14 @@ from ncd.app.host.live_endpoint import formulas_json
 from ncd.app.panels.walk.shapes_and_cost import cost_html, shapes_html
 from ncd.app.scene.scene import Scene
 from ncd.app.state import knobs
+from ncd.circuit.knob import Knob
 from ncd.language.axes import Axis
 from ncd.language.terms import Term, rewrite_axes
 from ncd.site import markup, source_listing
 from ncd.site.entry_page import of_entry
 from ncd.site.live_texts import SizeDependentTexts
 from ncd.site.scripts import script
-from ncd.systems.catalogue_entry import Entry, Knob
+from ncd.systems.catalogue_entry import Entry
 from ncd.systems.inputs.run_inputs import InputSpec
 from ncd.write.torch_source.source_file import lines
 from tests.support.javascript import after

@@ -39,9 +39,9 @@ from ncd.app.state import selection
 from ncd.app.state.cache import CACHE
 from ncd.app.state.hide_sizes import HiddenSizes
 from ncd.app.state.link_text import compress_text
+from ncd.circuit.knob import Knob
 from ncd.errors import SizeError
 from ncd.language.number_formats import Formats
-from ncd.systems.catalogue_entry import Knob
 from ncd.systems.inputs import run_inputs
 from ncd.systems.inputs.run_inputs import InputSpec
 from ncd.systems.inputs.text_inputs import doubt

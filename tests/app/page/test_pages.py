@@ -12,8 +12,9 @@ import ncd
 from ncd.app.panels.walk.compare import COMPARE
 from ncd.app.parts.input_feed import TURN
 from ncd.app.state.controls import GridPlace, Place
+from ncd.circuit.knob import Knob
 from ncd.site import entry_page
-from ncd.systems.catalogue_entry import Entry, Knob
+from ncd.systems.catalogue_entry import Entry
 from tests.app.scene.test_url import panels
 from tests.support.sampling import sample
 

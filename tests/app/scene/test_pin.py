@@ -17,7 +17,7 @@ from ncd.app.scene.pin import Pin
 from ncd.app.scene.refusal import Refusal
 from ncd.app.scene.scene import Scene
 from ncd.app.state.knobs import NOTES
-from ncd.systems.catalogue_entry import Knob
+from ncd.circuit.knob import Knob
 from ncd.systems.inputs.run_inputs import InputSpec
 from ncd.systems.training.sequence_data import SEQUENCES
 from tests.app.panels.views import scene

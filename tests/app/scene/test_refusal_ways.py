@@ -14,8 +14,9 @@ import streamlit as st
 import ncd
 from ncd.app.scene import own_entry, refusal
 from ncd.app.scene.refusal import PATIENCE, Refusal
+from ncd.circuit.knob import Knob
 from ncd.errors import LimitError, SizeError
-from ncd.systems.catalogue_entry import Entry, Knob, Preset
+from ncd.systems.catalogue_entry import Entry, Preset
 
 KNOBS = tuple(Knob(name, 2, 64, 8) for name in ("a", "b", "c"))
 ENTRY = Entry("some", "Some", "", KNOBS, lambda **_: ncd.Id("m:3"))

@@ -12,7 +12,8 @@ import streamlit as st
 import ncd
 from ncd.app.state import knobs
 from ncd.app.state.knobs import MAX_SLIDER_VALUE, NOTES, RANGES, SEED, TYPED
-from ncd.systems.catalogue_entry import Knob, Preset
+from ncd.circuit.knob import Knob
+from ncd.systems.catalogue_entry import Preset
 
 ATTENTION = ncd.catalogue["multi-head-attention"]
 BLOCK = ncd.catalogue["residual-block"]

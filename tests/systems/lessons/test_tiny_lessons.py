@@ -7,8 +7,9 @@ from fractions import Fraction
 import pytest
 
 from ncd import Add, Axes, Block, Copy, Id, Linear, Param, Softmax
+from ncd.circuit.knob import Knob
 from ncd.language.terms import Term
-from ncd.systems.catalogue_entry import Entry, Knob, Preset
+from ncd.systems.catalogue_entry import Entry, Preset
 from ncd.systems.lessons.computed_questions import in_words, question
 from ncd.systems.lessons.lesson import _times, default_lesson
 

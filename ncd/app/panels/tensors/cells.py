@@ -14,11 +14,11 @@ from ncd.app.scene.scene import Scene, numbers_origin
 from ncd.app.state import knobs
 from ncd.app.state.controls import slider
 from ncd.circuit.circuit import Boundary, Cell, Circuit, Unit, Value
+from ncd.circuit.knob import Knob
 from ncd.drawing.cell_grids import Slice, dependency_slices
 from ncd.drawing.equation import sides
 from ncd.language.axes import Axis
 from ncd.site import markup
-from ncd.systems.catalogue_entry import Knob
 
 MAX_CELLS = 10  # the greatest number of cells along an axis
 

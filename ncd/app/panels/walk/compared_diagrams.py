@@ -18,11 +18,12 @@ from ncd.app.state import selection
 from ncd.app.state.cache import cached_value
 from ncd.circuit.circuit import Cell, Circuit, Value
 from ncd.circuit.costs import OpCost
+from ncd.circuit.knob import Knob
 from ncd.drawing.pipeline import draw
 from ncd.errors import NCDError
 from ncd.language.axes import Array
 from ncd.site import markup
-from ncd.systems.catalogue_entry import Entry, Knob
+from ncd.systems.catalogue_entry import Entry
 
 # --- Sizes of one meaning in two systems, such as heads, so that they are compared at the same
 

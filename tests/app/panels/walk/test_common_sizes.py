@@ -19,7 +19,7 @@ from ncd.app.panels.walk.compared_diagrams import (
     in_line,
     sizes,
 )
-from ncd.systems.catalogue_entry import Knob
+from ncd.circuit.knob import Knob
 
 ATTENTION = (
     *("multi-head-attention", "grouped-queries", "latent-attention", "encoder-block", "gpt-2"),
