@@ -106,7 +106,7 @@ def _solve_sizes(term: Term, rules: SizeRules = MappingProxyType({})) -> Circuit
         check_shared(circuit)
         return circuit
     known: dict[AxisOccurrence, Axis] = {}
-    places = [_whole_term_constraint(place, rules) for place in builder.places]
+    places = [_add_term_sizes(place, rules) for place in builder.places]
     count = len(places)
     for name, rule in rules.items():
         if isinstance(rule, Axis):
@@ -126,7 +126,7 @@ def _solve_sizes(term: Term, rules: SizeRules = MappingProxyType({})) -> Circuit
     return circuit
 
 
-def _whole_term_constraint(place: SizeConstraint, rules: SizeRules) -> SizeConstraint:
+def _add_term_sizes(place: SizeConstraint, rules: SizeRules) -> SizeConstraint:
     """Returns the place with one slot of the whole term for each name in a formula."""
     names = [name for name in place.slots if name in rules and name not in place.local]
     if not names:

@@ -38,8 +38,8 @@ from ncd.cli.system_argument import (
     catalogue_settings,
     configuration_text,
     file_text,
-    given_system,
     is_file,
+    named_system,
     needs_run,
     note_pair,
 )
@@ -107,7 +107,7 @@ def cost(args: argparse.Namespace) -> int:
 
 
 def _costed_system(args: argparse.Namespace) -> tuple[GivenSystem, Circuit, Cost]:
-    system = given_system(args)
+    system = named_system(args)
     cached = system.entry.cached if system.entry else ()
     formats = ncd.Formats(args.weights, args.activations, args.cache, cached)
     return system, ncd.elaborate(system.term), ncd.cost(system.term, formats)
@@ -133,7 +133,7 @@ def render(args: argparse.Namespace) -> int:
     kind = file_kind(args.output, FILES, args.to)
     if args.picture and kind != ".tex":
         raise ParseError(f"--picture is of a .tex file, not of a {kind}", cure="-o FILE.tex")
-    system = given_system(args)
+    system = named_system(args)
     entry, args.title, args.facts = system.entry, system.title, system.facts
     notes = entry.callouts(system.settings) if entry and not args.plain else {}
     args.notes = {**notes, **dict(map(note_pair, args.note))}
@@ -156,7 +156,7 @@ def _report_file(args: argparse.Namespace, size: int) -> int:
 def source(args: argparse.Namespace) -> int:
     if args.output:
         file_kind(args.output, (".py",))
-    system = given_system(args)
+    system = named_system(args)
     text = ncd.source(system.term, name=system.class_name, einops=args.einops)
     if args.json and not args.output:
         return print_json({"name": system.name, "knobs": system.settings, "source": text})
@@ -170,7 +170,7 @@ def run(args: argparse.Namespace) -> int:
     from ncd.run.measurement import one_run
 
     exact()
-    system = given_system(args)
+    system = named_system(args)
     data = {"name": system.name, "knobs": system.settings}
     data |= one_run(system.term, args.seed, args.device)
     if args.json:

@@ -55,7 +55,7 @@ class GivenSystem:
         return f"{self.title} ({self.source})" + (f", {sizes}" if sizes else "")
 
 
-def given_system(args: argparse.Namespace) -> GivenSystem:
+def named_system(args: argparse.Namespace) -> GivenSystem:
     """Returns the system that the arguments of a command name, at its settings.
 
     Raises:

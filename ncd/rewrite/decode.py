@@ -218,7 +218,7 @@ class CachedPass:
     def _placement(self, choice: CacheChoice, is_chosen: bool) -> CachePlacement:
         plan = self.plan
         return CachePlacement(
-            _caches(_kept_stacks(plan.causality, plan.demand, choice), plan.array_names),
+            _caches(_cached_stacks(plan.causality, plan.demand, choice), plan.array_names),
             is_chosen,
             plan.flops.weights,
             cost(self.term).parameters,
@@ -366,7 +366,7 @@ def decode(
     candidates = Candidates(demand)
     names = {slot: _layer_path(steps, slot) for slot in candidates.found}
     choice = _choice(candidates, keep, causality.length, names)
-    kept = _kept_stacks(causality, demand, choice)
+    kept = _cached_stacks(causality, demand, choice)
     every = (one.slot for stack in kept for one in stack.members)
     names |= {slot: _layer_path(steps, slot) for slot in every if slot not in names}
     plan = CachePlan(steps, causality, demand, candidates, choice, kept, names)
@@ -401,7 +401,7 @@ def _choice(
     return choice
 
 
-def _kept_stacks(
+def _cached_stacks(
     causality: Causality, demand: Demand, choice: CacheChoice
 ) -> tuple[KeptStack, ...]:
     return stack_layers(causality.steps, arrays_to_cache(causality, demand, choice))

@@ -112,7 +112,7 @@ def sum_html(
     columns = columns or places(spans, shown)
     corner = ", ".join(dimension(site.axes_by_name, span.dim) for span in spans)
     heads = [
-        f'<th scope="col"{_here_attribute(i, here)}>{name}</th>'
+        f'<th scope="col"{_highlight_attribute(i, here)}>{name}</th>'
         for i, name in zip(shown, columns, strict=True)
     ]
     if more:
@@ -129,7 +129,7 @@ def sum_html(
 def _row(
     line: TableRow, lines: Sequence[TableRow], shown: Sequence[int], more: int, here: int | None
 ) -> str:
-    cells = [f"<td{_here_attribute(i, here)}>{_number(line, i)}</td>" for i in shown]
+    cells = [f"<td{_highlight_attribute(i, here)}>{_number(line, i)}</td>" for i in shown]
     if more:
         rest = "" if line.remainder is None else f"together {number_text(line.remainder)}"
         cells.append(f'<td class="rest">{rest}</td>')
@@ -147,7 +147,7 @@ def _number(line: TableRow, i: int) -> str:
     return f'<button type="button" data-pick="{line.links[i]}">{number}</button>'
 
 
-def _here_attribute(i: int, here: int | None) -> str:
+def _highlight_attribute(i: int, here: int | None) -> str:
     return ' class="here"' if i == here else ""
 
 

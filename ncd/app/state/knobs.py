@@ -233,6 +233,14 @@ def apply_dragged_sizes(entry: Entry, said: object) -> None:
             set_notice(name, why)
 
 
+def apply_pick(entry: Entry, said: str) -> None:
+    """Sets the knob that was picked in a panel, ``name=value``; a callback."""
+    name, _, value = said.partition("=")
+    knob = next((knob for knob in entry.knobs if knob.name == name), None)
+    if knob is not None and value.isascii() and value.isdecimal() and len(value) < 6:
+        set_values({name: knob.legal(int(value))})
+
+
 def reset(entry: Entry, given: Mapping[str, str]) -> None:
     """Resets the whole sidebar, inputs included; a callback."""
     session()[NOTES], session()[RANGES] = {}, {}

@@ -39,7 +39,7 @@ def layer_norm(
     *more: Any,
 ) -> ImportedValue:
     k = len(shape)
-    value = _whole_groups(g, g.materialise(g.value(x)), k)
+    value = _split_groups(g, g.materialise(g.value(x)), k)
     atoms = tuple(atom for dim in value.dims[len(value.dims) - k :] for atom in resolved_atoms(dim))
     if not atoms:
         g.reject_call("a norm of one number")
@@ -59,7 +59,7 @@ def layer_norm(
     return found
 
 
-def _whole_groups(g: DimensionBuilder, x: ImportedValue, count: int) -> ImportedValue:
+def _split_groups(g: DimensionBuilder, x: ImportedValue, count: int) -> ImportedValue:
     """Returns the value without spatial groups that the last dimensions have one side of."""
     at = len(x.dims) - count
     return g.whole_groups(x, x.dims[:at], x.dims[at:])
@@ -130,7 +130,7 @@ def _of_groups(
 def rms_norm(
     g: DimensionBuilder, x: Operand, shape: Sequence[int], weight: Any = None, eps: Any = None
 ) -> ImportedValue:
-    value = _whole_groups(g, g.materialise(g.value(x)), len(shape))
+    value = _split_groups(g, g.materialise(g.value(x)), len(shape))
     eps = torch.finfo(torch.float32).eps if eps is None else eps
     atoms = all_atoms(value.dims[len(value.dims) - len(shape) :])
     if not atoms:

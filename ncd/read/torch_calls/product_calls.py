@@ -124,7 +124,7 @@ def product(
     g: DimensionBuilder, x: ImportedValue, y: ImportedValue, along: int, free: int
 ) -> ImportedValue:
     """Returns the product of matrices, summed over the last dimension of x and ``along`` of y."""
-    x, y = _whole_groups(g, x, y)
+    x, y = _split_factors(g, x, y)
     y, lead = _align_leading_dims(g, x, y)
     mine = {*all_atoms(x.dims)}
     atoms = resolved_atoms(y.dims[free])
@@ -156,7 +156,7 @@ def product(
     return ImportedValue(dims, slot)
 
 
-def _whole_groups(
+def _split_factors(
     g: DimensionBuilder, x: ImportedValue, y: ImportedValue
 ) -> tuple[ImportedValue, ImportedValue]:
     """Returns factors whose spatial groups are in rows, in what is summed, or in what both lead."""

@@ -110,7 +110,7 @@ class Insert(Rule):
             kind = NEW_OPS[options["op"]]
             for copy in target.copies():  # whose axes have other names in layers of other sizes
                 if copy.value is not None:
-                    _own_axes(kind, copy.value.array, options, f"Insert on {copy.place}")
+                    _chosen_axes(kind, copy.value.array, options, f"Insert on {copy.place}")
 
     def title(self, options: Options) -> str:
         along = f" over {options['axes']}" if options.get("axes") else ""
@@ -123,14 +123,14 @@ class Insert(Rule):
             raise MismatchError(fact, where=where, cure="the id of an array, such as v0")
         array = target.value.array
         kind = NEW_OPS[pick(options, "op", NEW_OPS, where)]
-        axes = _own_axes(kind, array, options, where)
+        axes = _chosen_axes(kind, array, options, where)
         if array.below is not None:
             fact = f"({array}) holds {array.kind}"
             raise MismatchError(fact, where=where, cure="an array of real numbers")
         return Replacement(led_through(target, kind.make(axes, target.circuit)))
 
 
-def _own_axes(kind: NewOp, array: Array, options: Options, where: str) -> Array:
+def _chosen_axes(kind: NewOp, array: Array, options: Options, where: str) -> Array:
     choices = {str(axes) if axes else "": axes for axes in kind.axes(array)}
     if not choices:
         fact = f"no axis of ({array}) fits a {kind.title}"

@@ -324,11 +324,11 @@ def field_start(stack: Stack, place: int) -> int:
     return place
 
 
-def seen_places(stack: Stack, size: int, place: int) -> list[set[int]]:
+def visible_places(stack: Stack, size: int, place: int) -> list[set[int]]:
     """Returns which places of the picture, then of every layer, the one of the result depends on.
 
     >>> stack = stack_of(n=2, k=2, s=2, d=1, double=0)
-    >>> [sorted(places) for places in seen_places(stack, 8, 1)]
+    >>> [sorted(places) for places in visible_places(stack, 8, 1)]
     [[4, 5, 6, 7], [2, 3], [1]]
     """
     sizes = [size]

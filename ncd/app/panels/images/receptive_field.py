@@ -23,8 +23,8 @@ from ncd.systems.images.convolution_layers import (
     Stack,
     field_sizes,
     field_start,
-    seen_places,
     stack_of,
+    visible_places,
 )
 
 OBSERVER_PLACE = GridPlace("seen_from")  # row and column of the chosen result
@@ -62,8 +62,8 @@ def observed_field(scene: Scene, at: tuple[int, int]) -> SeenField:
     stack = stack_of(**scene.settings)
     side = scene.settings["x"]
     rows, columns = (np.zeros(side, bool) for _ in at)
-    rows[[*seen_places(stack, side, at[0])[0]]] = True
-    columns[[*seen_places(stack, side, at[1])[0]]] = True
+    rows[[*visible_places(stack, side, at[0])[0]]] = True
+    columns[[*visible_places(stack, side, at[1])[0]]] = True
     x = scene.inputs[0].detach().clone().requires_grad_()
     with torch.enable_grad():
         chosen = scene.module(x)[:, at[0], at[1]].abs().sum()
@@ -136,7 +136,7 @@ def _layers(stack: Stack, side: int, place: int) -> str:
     """Returns one row of cells for the picture and every layer, with those that are seen."""
     if side > WIDEST:
         return ""
-    seen = seen_places(stack, side, place)
+    seen = visible_places(stack, side, place)
     sizes, rows = [side], list[str]()
     for layer in stack:
         sizes.append((sizes[-1] + 2 * layer.padding - layer.reach - 1) // layer.stride + 1)

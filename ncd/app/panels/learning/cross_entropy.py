@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -74,7 +75,7 @@ def show_loss(scene: Scene) -> None:
         if (label := LABELS.get(knob.name)) and (now := scene.settings[knob.name]) >= 0
     )
     html = f'<div class="told">{sliders}</div>{_rows(scene, found)}{_sum(scene, found, at)}'
-    html_panel.render(html, "loss", LOSS.controls, lambda picked: _pick(scene, picked))
+    html_panel.render(html, "loss", LOSS.controls, partial(knobs.apply_pick, scene.entry))
 
 
 LOSS = Panel("Loss", show_loss, controls=(EXAMPLE,), follows_moves=True)
@@ -82,14 +83,6 @@ LOSS = Panel("Loss", show_loss, controls=(EXAMPLE,), follows_moves=True)
 
 def _settings(scene: Scene) -> tuple[float, float]:
     return float(TEMPERATURES[scene.settings["t"]]), float(SMOOTHINGS[scene.settings["e"]])
-
-
-def _pick(scene: Scene, picked: str) -> None:
-    """Sets a knob; a callback."""
-    name, _, value = picked.partition("=")
-    knob = next((knob for knob in scene.entry.knobs if knob.name == name), None)
-    if knob is not None and value.isascii() and value.isdecimal() and len(value) < 6:
-        knobs.set_values({name: knob.legal(int(value))})
 
 
 def _rows(scene: Scene, found: ExampleLoss) -> str:

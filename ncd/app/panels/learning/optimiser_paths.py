@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -107,7 +107,7 @@ def show_paths(scene: Scene) -> None:
         f'<div style="display:flex;flex-wrap:wrap;gap:1.4rem">{_picture(scene, paths)}'
         f'<div style="flex:1 1 22rem">{_table(scene, paths)}{PATHS_TEXT}</div></div>'
     )
-    html_panel.render(html, "paths", PATHS.controls, _pick)
+    html_panel.render(html, "paths", PATHS.controls, partial(knobs.apply_pick, scene.entry))
 
 
 PATHS = Panel("Paths", show_paths, controls=(SURFACE, START_X, START_Y, PACE), needs_run=False)
@@ -115,13 +115,6 @@ PATHS_TEXT = (
     f"<p>{LENGTH} steps each of <code>torch.optim</code>, with two parameters as one row. A row "
     "has one direction, so that Muon’s steps are all as long as each other.</p>"
 )
-
-
-def _pick(picked: str) -> None:
-    """Sets the kind of step; a callback."""
-    name, _, value = picked.partition("=")
-    if name == "kind" and value in map(str, range(len(KINDS))):
-        knobs.set_values({"kind": int(value)})
 
 
 @lru_cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import isfinite, sqrt
 
 import torch
@@ -91,7 +92,7 @@ def show_depth(scene: Scene) -> None:
         f"{_table(scene, found)}<p>{_reason(scene, found[scene.settings['init']])}</p>"
         f'<p class="muted">{DEPTH_TEXT} {numbers_origin(scene)}</p>'
     )
-    html_panel.render(html, "depth", DEPTH.controls, _pick)
+    html_panel.render(html, "depth", DEPTH.controls, partial(knobs.apply_pick, scene.entry))
 
 
 DEPTH = Panel("Depth", show_depth, follows_moves=True)
@@ -114,13 +115,6 @@ def _depth(scene: Scene) -> SignalDepth:
         *scene.run_key,
         make=lambda: scene.run_in_pool(lambda: signal_depth(module, x, scene.seed)),
     )
-
-
-def _pick(picked: str) -> None:
-    """Sets the first weights; a callback."""
-    name, _, value = picked.partition("=")
-    if name == "init" and value in map(str, range(len(INITS))):
-        knobs.set_values({"init": int(value)})
 
 
 def _charts(scene: Scene, found: Mapping[int, SignalDepth]) -> str:

@@ -13,7 +13,7 @@ from torch import nn
 import ncd
 from ncd.app.panels.images.receptive_field import RECEPTIVE_FIELD, observed_field
 from ncd.app.scene.scene import Scene
-from ncd.systems.images.convolution_layers import field_sizes, field_start, seen_places, stack_of
+from ncd.systems.images.convolution_layers import field_sizes, field_start, stack_of, visible_places
 from ncd.systems.inputs.run_inputs import opening_inputs
 from tests.app.panels.images.test_convolution_window import sent_by
 from tests.app.panels.views import scene, text
@@ -46,7 +46,7 @@ def test_the_gradient_is_where_the_formula_says(knobs: dict[str, int]) -> None:
     for place in {0, side // 2, side - 1, draw.randrange(side)}:
         (gradient,) = torch.autograd.grad(module(x)[0, place, place], x)
         rows = gradient[0].abs().sum(1).nonzero().flatten().tolist()
-        assert rows == sorted(seen_places(stack, own.settings["x"], place)[0])
+        assert rows == sorted(visible_places(stack, own.settings["x"], place)[0])
         first = field_start(stack, place)
         last = first + field_sizes(stack)[-1] - 1
         if first >= 0 and last < own.settings["x"]:

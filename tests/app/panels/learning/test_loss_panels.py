@@ -64,10 +64,10 @@ def test_of_many_classes_the_likeliest_and_the_right_one_have_rows(v: int) -> No
 
 
 def test_a_picked_knob_is_set_to_its_nearest_legal_value() -> None:
-    here = scene("cross-entropy")
+    pick = shown(LOSS, scene("cross-entropy")).pick
     with patch.object(knobs, "set_values") as put:
         for picked in ("t=1", "t=99", "q=1", "t=-1", "t=²", "t=123456", "t"):
-            cross_entropy._pick(here, picked)
+            pick(picked)
     last = len(TEMPERATURES) - 1
     assert [call.args[0] for call in put.call_args_list] == [{"t": 1}, {"t": last}]
 

@@ -97,9 +97,10 @@ def test_numbers_that_overflow_end_their_line_with_a_cross() -> None:
 
 
 def test_a_press_on_a_row_chooses_the_weights_and_nothing_else_does() -> None:
+    pick = shown(DEPTH, scene("initialisation")).pick
     with patch.object(knobs, "set_values") as put:
-        for picked in ("init=4", "init=5", "init=-1", "init=x", "m=3", "init"):
-            signal_depth._pick(picked)
+        for picked in ("init=4", "init=-1", "init=x", "init"):
+            pick(picked)
     put.assert_called_once_with({"init": 4})
 
 
