@@ -352,7 +352,7 @@ class Resizer:
     def _varies(self, array: Array) -> bool:
         """Returns whether an array has a name that has other sizes elsewhere."""
         several = self.solved.ambiguous
-        return bool(several) and any(axis.name in several for axis in Type((array,)).axes)
+        return any(axis.name in several for axis in Type((array,)).axes) if several else False
 
     def _by_slot(self, value: Value, scope: Scope) -> Array:
         def axis(old: Axis, place: object) -> Axis:

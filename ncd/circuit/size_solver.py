@@ -81,8 +81,8 @@ def evaluate(formula: Formula, binding: Binding) -> int | Fraction:
     if isinstance(formula, Number):
         number = Fraction(formula.text)
         return number.numerator if number.denominator == 1 else number
-    if isinstance(formula, Name):
-        return binding.size(formula.text) or 0
+    if isinstance(formula, Name) and (size := binding.size(formula.text)) is not None:
+        return size
     if not isinstance(formula, Application):
         raise ParseError(f"{formula} stands in a size", cure='"k*h", of names and numbers')
     values = [evaluate(part, binding) for part in formula.parts]

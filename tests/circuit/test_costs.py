@@ -180,3 +180,23 @@ def test_large_amounts_have_a_prefix_that_fits() -> None:
         "1098 EFLOP",
     ]
     assert amount(999_499, "B") == "999 kB" and amount(999_500, "B") == "1 MB"
+
+
+def test_a_weight_in_int8_has_a_scale_for_each_row_of_its_output() -> None:
+    scale, formats = 4, ncd.Formats(weights="int8")
+    for term, numbers, rows, bias in (
+        (ncd.Param("v:3 m:4", "table"), 12, 3, 0),
+        (Linear("m:4 -> h:2 k:3", "Q"), 24, 6, 0),
+        (Linear("m:4 -> k:3", "Q", bias=True), 12, 3, 3 * 4),  # in float32: not under 16 bits
+    ):
+        assert ncd.cost(term, formats).weight_bytes == numbers + rows * scale + bias
+
+
+def test_the_table_of_costs_has_its_numbers_at_the_right() -> None:
+    cost = ncd.cost(Linear("m:30 -> k:20", "Q") >> ncd.Softmax("k"))
+    assert str(cost).splitlines() == [
+        "op        parameters  FLOPs  bytes",
+        "Linear Q         600  1,200     80",
+        "Softmax            0      0     80",
+        "total            600  1,200    160",
+    ]

@@ -18,6 +18,7 @@ from ncd import (
     Linear,
     MismatchError,
     Param,
+    ParseError,
     Repeat,
     Scale,
     Scan,
@@ -29,10 +30,12 @@ from ncd import (
     seq,
     space,
 )
-from ncd.circuit.size_solver import solve_for
+from ncd.circuit.size_solver import SizeFormula, evaluate, solve_for
 from ncd.formulas.formula import parse
 from ncd.language.axes import Axis
 from ncd.language.patterns import Binding
+
+BOUND = Binding({"a": Axis("a", 6), "b": Axis("b", 4)})
 
 
 def test_a_map_learns_the_size_that_a_later_split_needs() -> None:
@@ -195,3 +198,89 @@ def test_a_formula_is_solved_for_a_size_that_stands_in_it_once(
     """Here m is 3."""
     found = solve_for(parse(formula), "n", value, Binding({"m": Axis("m", 3)}))
     assert found == size
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("-a", -6),
+        ("a / b", Fraction(3, 2)),
+        ("a / 3", 2),
+        ("a // b", 1),
+        ("a % b", 2),
+        ("a % 1", 0),
+        ("a ** 0", 1),
+        ("2 ** 63", 2**63),
+        ("min(a, b)", 4),
+        ("max(a, b)", 6),
+        ("0.5 * a - b", Fraction(-1)),
+    ],
+)
+def test_the_value_of_a_size_formula(text: str, value: int | Fraction) -> None:
+    found = evaluate(parse(text), BOUND)
+    assert (found, type(found)) == (value, type(value))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a / 0", "a / 0 is no size. Try + - * / // of names and numbers."),
+        ("a // 0", "a // 0 is no size. Try + - * / // of names and numbers."),
+        ("a % 0", "a % 0 is no size. Try + - * / // of names and numbers."),
+        ("a ** 64", "a ** 64 is no size. Try + - * / // of names and numbers."),
+        ("a ** -1", "a ** -1 is no size. Try + - * / // of names and numbers."),
+        ("a ** (1 / 2)", "a ** (1 / 2) is no size. Try + - * / // of names and numbers."),
+        ("a + x", 'x stands in a size. Try "k*h", of names and numbers.'),
+    ],
+)
+def test_a_formula_without_a_value_is_refused(text: str, message: str) -> None:
+    with pytest.raises(ParseError) as caught:
+        evaluate(parse(text), BOUND)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "size"),
+    [
+        ("x + 2", 6, 4),
+        ("2 - x", 1, 1),
+        ("x - 2", 1, 3),
+        ("x * b", 8, 2),
+        ("x * 0", 0, None),
+        ("x / b", 2, 8),
+        ("a / x", 2, 3),
+        ("0 / x", 2, None),
+        ("x * x", 9, None),
+        ("a + b", 10, None),
+        ("x // 2", 3, None),
+        ("2 * (x + 1) - b", 0, 1),
+    ],
+)
+def test_the_only_size_that_gives_a_formula_its_value(
+    text: str, value: int, size: int | None
+) -> None:
+    assert solve_for(parse(text), "x", value, BOUND) == size
+
+
+@pytest.mark.parametrize(("whole", "size"), [(4, 1), (5, 2), (3, None), (6, 3)])
+def test_a_size_that_is_solved_for_is_one_or_more(whole: int, size: int | None) -> None:
+    binding = Binding({"d": Axis("d", whole)})
+    SizeFormula("d", parse("x + 3")).solve(binding)
+    assert binding.size("x") == size
+
+
+@pytest.mark.parametrize(("a", "size"), [(1, 1), (2, 2)])
+def test_the_least_size_that_a_formula_may_give_is_one(a: int, size: int) -> None:
+    binding = Binding({"a": Axis("a", a)})
+    SizeFormula("d", parse("a")).solve(binding)
+    assert binding.size("d") == size
+
+
+@pytest.mark.parametrize(("text", "value"), [("a - 1", "0"), ("a / 2", "1/2")])
+def test_a_formula_that_gives_no_whole_size_is_refused(text: str, value: str) -> None:
+    with pytest.raises(SizeError) as caught:
+        SizeFormula("d", parse(text)).solve(Binding({"a": Axis("a", 1)}))
+    assert str(caught.value) == (
+        f"axis d is {text} = {value}, but a size is a whole number, 1 or more. "
+        f"Try sizes for which {text} is whole."
+    )
