@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import replace
 from unittest.mock import patch
 
@@ -23,7 +24,7 @@ from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.systems.inputs.run_inputs import opening_inputs
 from ncd.systems.training.trained_weights import shipped_weights
-from tests.app.panels.views import scene, text
+from tests.app.panels.views import inside, scene, tags, text
 
 
 def page(name: str = "convolution", **knobs: int) -> Scene:
@@ -181,3 +182,153 @@ def test_the_filters_do_what_they_are_called(n: int, k: int) -> None:
     slope = torch.linspace(0, 1, 16).expand(2, *[16] * n)
     rise = module(slope)[0]
     assert rise.std() < 1e-4 and (rise.mean() > 0.01) == (k > 1)
+
+
+# --- the row of places ----------------------------------------------------------------------------
+
+
+def kinds(html: str) -> str:
+    """A sign for the kind of each place."""
+    signs = {"pad": ".", "pixel": "x", "off": "-"}
+    return "".join(signs[own["class"]] for own in tags(html, "rect"))
+
+
+def test_every_place_is_padding_a_pixel_or_fallen_off() -> None:
+    html = WindowSizes(x=6, k=3, s=3, p=2, d=1).strip()
+    assert kinds(html) == "..xxxxxx.-"
+    assert text(html) == "✂ 1 place at the far end: in no window."
+    assert 'viewBox="0 0 10 1.50" role="img" aria-label="3 windows of 3 on 10 places"' in html
+    assert text(WindowSizes(x=6, k=3, s=1, p=0, d=1).strip()) == "Every place is in a window."
+
+
+@pytest.mark.parametrize(
+    ("own", "levels"),
+    [
+        (WindowSizes(x=12, k=1, s=1, p=0, d=1), 1),
+        (WindowSizes(x=12, k=3, s=1, p=1, d=1), 3),
+        (WindowSizes(x=12, k=3, s=2, p=0, d=1), 2),
+        (WindowSizes(x=12, k=2, s=3, p=0, d=2), 1),
+        (WindowSizes(x=24, k=6, s=1, p=0, d=1), 6),
+        (TransposedSizes(x=5, k=3, s=2, p=1, d=1, o=1), 2),
+    ],
+)
+def test_windows_that_overlap_have_lines_on_different_levels(
+    own: WindowSizes | TransposedSizes, levels: int
+) -> None:
+    lines = tags(own.strip(), "line")
+    assert len(lines) == (own.count if isinstance(own, WindowSizes) else own.x)
+    ends = [(float(one["x1"]), float(one["x2"])) for one in lines]
+    for i, end in enumerate(ends):
+        assert end == (pytest.approx(i * own.s + 0.1), pytest.approx(i * own.s + own.span - 0.1))
+    high = [one["y1"] for one in lines]
+    assert high == [one["y2"] for one in lines] and len({*high}) == levels
+    assert all(
+        high[i] != high[j] for i in range(len(lines)) for j in range(i) if ends[j][1] > ends[i][0]
+    )
+    places = len(tags(own.strip(), "rect"))
+    assert sorted({float(y) for y in high}) == pytest.approx(
+        [1 + places / 40 * (n + 1) for n in range(levels)], abs=0.006
+    )
+
+
+def test_lines_have_six_levels_at_most_and_a_long_side_is_not_drawn() -> None:
+    assert len({one["y1"] for one in tags(WindowSizes(24, 9, 1, 0, 1).strip(), "line")}) == 6
+    said = "Every place is in a window"
+    assert "<svg" in WindowSizes(300, 1, 1, 0, 1).strip()
+    assert WindowSizes(301, 1, 1, 0, 1).strip() == f"<p class='fallen'>{said}.</p>"
+
+
+def test_a_place_is_the_darker_the_more_windows_reach_it() -> None:
+    html = TransposedSizes(x=4, k=3, s=2, p=1, d=1, o=1).strip()
+    assert kinds(html) == ".xxxxxxxx."
+    assert re.findall(r"--here\) (\d+)%", html) == ["38", "75", "38", "75", "38", "75", "38", "38"]
+    assert [float(own["x"]) for own in tags(html, "text")] == [n + 0.5 for n in range(1, 9)]
+    assert inside(html, "text") == ["1", "2", "1", "2", "1", "2", "1", "1"]
+    assert text(inside(html, "p")[0]) == "Inner places are in 1 or 2 windows: a checkerboard."
+
+
+@pytest.mark.parametrize(("x", "written"), [(18, True), (19, False)])
+def test_the_numbers_of_windows_are_written_where_there_is_room(x: int, written: bool) -> None:
+    own = TransposedSizes(x=x, k=3, s=1, p=0, d=1, o=0)
+    assert own.count == x + 2
+    assert bool(tags(own.strip(), "text")) == written
+
+
+@pytest.mark.parametrize(
+    ("k", "s", "p", "inner"),
+    [
+        (3, 2, 0, {1, 2}),
+        (4, 2, 1, {2}),
+        (4, 2, 0, {2}),
+        (2, 2, 0, {1}),
+        (5, 2, 4, {2, 3}),
+        (1, 2, 0, {0, 1}),
+    ],
+)
+def test_inner_places_are_those_that_no_end_is_near(
+    k: int, s: int, p: int, inner: set[int]
+) -> None:
+    assert TransposedSizes(x=8, k=k, s=s, p=p, d=1, o=0).inner_overlaps == inner
+
+
+def test_where_every_place_is_near_an_end_all_count() -> None:
+    own = TransposedSizes(x=1, k=3, s=1, p=0, d=1, o=0)
+    assert own.inner_overlaps == {1} and "Every inner place is in 1 window: no" in own.strip()
+
+
+def test_a_count_is_derived_step_by_step() -> None:
+    plain = text(WindowSizes(x=10, k=3, s=2, p=1, d=1).derivation(False))
+    assert plain == (
+        "x + 2p = 10 + 2·1 = 12 placesk = 3 under the window12 − 3 = 9 places to move on"
+        "⌊9 / 2⌋ + 1 = 5 windowsy = ⌊(x + 2p − k) / s⌋ + 1 = 5"
+    )
+    dilated = text(WindowSizes(x=10, k=3, s=2, p=1, d=2).derivation(True))
+    assert "d(k − 1) + 1 = 2·2 + 1 = 5 under the window" in dilated
+    assert dilated.endswith("y = ⌊(x + 2p − d(k − 1) − 1) / s⌋ + 1 = 4")
+    assert text(TransposedSizes(x=5, k=3, s=2, p=1, d=2, o=1).derivation(True)) == (
+        "(x − 1)·s = 4·2 = 8 to the lastd(k − 1) + 1 = 2·2 + 1 = 5 places in it"
+        "8 + 5 = 13 places reached− 2p + o = 13 − 2 + 1 = 12 places"
+        "y = (x − 1)s − 2p + d(k − 1) + o + 1 = 12"
+    )
+
+
+# --- what stands around it ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "knobs", "title"),
+    [
+        ("convolution", {"p": 0}, "The picture"),
+        ("convolution", {"p": 1, "n": 1}, "The line, with its padding"),
+        ("convolution", {"p": 0, "n": 3, "x": 8}, "The volume"),
+        ("transposed-convolution", {"s": 1, "o": 0}, "The picture, no zeros between its pixels"),
+        ("transposed-convolution", {"s": 2}, "The picture, 1 zero between its pixels"),
+        ("transposed-convolution", {"s": 3}, "The picture, 2 zeros between its pixels"),
+    ],
+)
+def test_the_title_says_what_lies_under_the_window(
+    name: str, knobs: dict[str, int], title: str
+) -> None:
+    assert convolution_window._title(scene(name, **knobs)) == title
+
+
+@pytest.mark.parametrize(
+    ("ratio", "said"), [(9.94, "9.9"), (9.96, "10"), (10.6, "11"), (1234.5, "1,234"), (0.5, "0.5")]
+)
+def test_how_many_times_as_many(ratio: float, said: str) -> None:
+    assert convolution_window._times(ratio) == f"{said} times as many"
+
+
+def test_a_pooling_costs_nothing_to_learn() -> None:
+    own = scene("pooling", n=2, c=1, x=8, k=2, s=2, p=0)
+    assert text(convolution_window._cost(own)) == (
+        "Of 64 numbers it makes 16, with nothing to learn."
+    )
+
+
+def test_a_window_is_about_the_first_op_that_slides_and_its_output() -> None:
+    about, circuit = convolution_window.about_window, scene("convolution").circuit
+    cell = next(cell for cell in circuit.cells if cell.op.role == "window" or cell.name)
+    assert about(circuit, cell.id) == about(circuit, cell.outputs[0].id) == {}
+    assert about(circuit, cell.inputs[0].id) is None
+    assert about(scene("layer-norm").circuit, "n0") is None
