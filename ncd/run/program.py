@@ -403,7 +403,8 @@ def _bodies(circuit: Circuit, loop: Loop) -> list[frozenset[str]]:
     """Returns the ids of the ops in each body of a repetition; of one in a scan none."""
     inner = {unit.id for unit in circuit.run_order}
     parts = [frozenset(unit.id for unit in body.run_order) for body in loop.bodies]
-    return parts if isinstance(loop, RepeatLoop) and all(part <= inner for part in parts) else []
+    runs = frozenset[str]().union(*parts) <= inner
+    return parts if isinstance(loop, RepeatLoop) and runs else []
 
 
 def _alike(circuit: Circuit) -> dict[str, tuple[str, ...]]:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import ncd
 from ncd import Axes, Block, Dropout, Id, Linear, Repeat, Softmax
 from ncd.circuit.elaborate import elaborate
+from ncd.run import checkpointing
 from ncd.run.checkpointing import LayerBytes, layers, measured_saved, pareto_choices, plans
 from ncd.run.program import segments
 from ncd.run.run_memory import Storages, scalar_of_outputs
@@ -200,3 +201,11 @@ def test_ops_outside_all_stacks_only_hold_what_they_save() -> None:
         sum(one.saved_bytes for one in found)
         == ncd.saved(Id("y:5 m:4") >> Softmax("m") >> LAYERS).bytes
     )
+
+
+def test_a_group_of_one_layer_is_named_by_its_place_alone() -> None:
+    chain = [LayerBytes("h", at, 1, 1, 0, 0, 9, 0, 5) for at in range(2)]
+    chain += [LayerBytes("g", 4, 1, 1, 0, 0, 9, 0, 5)]
+    names = checkpointing._names(chain, ((0, 1), ((1, 2), ((2, 3), ()))))
+    assert names == ("h.0", "h.1", "g.4")
+    assert checkpointing._names(chain, ((0, 2), ())) == ("h.0:2",)
