@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from ncd import Axes, Id, Linear, Softmax, Split, Term, elaborate
+from ncd.circuit.knob import Knob
 from ncd.circuit.sized_system import (
     ParametricTerm,
-    SizeRange,
     named_in,
     parametric_term,
     traced_circuit,
@@ -50,7 +50,7 @@ def test_a_term_is_built_again_at_other_sizes_and_open_ones_stay_open() -> None:
 
 
 def test_an_index_is_in_no_formula() -> None:
-    sizes = (SizeRange("m", 1, 9), SizeRange("i", 0, 8))
+    sizes = (Knob("m", 1, 9, 4), Knob("i", 0, 8, 2))
     term = ParametricTerm(sizes, {"m": 4, "i": 2}, lambda _: Id("m"), fixed_names=("i",))
     assert term.traceable == ("m",)
 
