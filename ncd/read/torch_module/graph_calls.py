@@ -252,7 +252,9 @@ def decompose_call(node: fx.Node) -> fx.GraphModule | None:
         return run(*args, **named)
 
     rules = {target: decomposition_table[target]} if target in decomposition_table else {}
-    run = target if rules or not target._can_decompose() else target.decompose
+    if not rules and not target._can_decompose():  # as no box can
+        return None
+    run = target if rules else target.decompose
     for early in (True, False):  # before functions are replaced by those that autograd knows
         found = _trace_calls(lambda *xs: called(run, *xs), rules, [flat[i] for i in places], early)
         if found is not None and all(one.target is not target for one in found.graph.nodes):
