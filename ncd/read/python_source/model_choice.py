@@ -790,8 +790,9 @@ def _result(
     if (tried := _last_run_module(machine, alone)) is not None:
         return tried
     machine.ran.clear()
-    kinds = tuple(each.real for each in alone) if given else (nn.Module,)
-    if isinstance(value, nn.Module) and any(isinstance(x, kinds) for x in value.modules()):
+    kinds = tuple(each.real for each in alone) if given else (SourceModule,)
+    whole = isinstance(value, nn.Module) and any(isinstance(x, kinds) for x in value.modules())
+    if isinstance(value, nn.Module) and (whole or (not given and learns(value))):
         machine.assumed_settings.update({function.name: given} if given else {})
         machine.maker = value, function.name, given
         return value

@@ -29,15 +29,12 @@ from ncd.read.python_source.interpreter import (
 
 
 def outermost_classes(machine: Interpreter, tree: ast.Module, scope: Scope) -> list[ClassValue]:
-    """Returns the module classes that can run and that no other class uses; else all of them."""
+    """Returns the module classes that can run and that no other class uses; else all of them.
+
+    A class may use another one through a function.
+    """
     found = module_classes(machine, scope)
-    used = {
-        name.id
-        for part in tree.body
-        if isinstance(part, ast.ClassDef)
-        for name in ast.walk(part)
-        if isinstance(name, ast.Name) and name.id != part.name
-    }
+    used = _parts_of_classes(tree)
     alone = [one for one in found if one.name not in used]
     return by_completeness(tree, alone or found)[:10]
 
@@ -87,6 +84,13 @@ def _dependencies(tree: ast.Module) -> dict[str, set[str]]:
             waiting += new
         reached[name] = found
     return reached
+
+
+def _parts_of_classes(tree: ast.Module) -> set[str]:
+    """Returns the classes and functions that a class is built of, which is no part of them."""
+    reached = _dependencies(tree)
+    kinds = (part.name for part in tree.body if isinstance(part, ast.ClassDef))
+    return {name for kind in kinds for name in reached[kind] if kind not in reached[name]}
 
 
 def left_to_others(machine: Interpreter, tree: ast.Module, scope: Scope) -> list[str]:
@@ -161,11 +165,17 @@ def builders_of(
 
 
 def builders(machine: Interpreter, tree: ast.Module, scope: Scope) -> list[SourceFunction]:
-    """Returns the functions that may create a module, but none of a class that is left out."""
+    """Returns the functions that may create a module.
+
+    None of them makes a class that is left out, or a part of a class.
+    """
     left_out = {machine.classes[one].name for one in machine.classes_without_input}
+    parts = _parts_of_classes(tree)
     found = []
     for node in tree.body:
-        if isinstance(node, ast.FunctionDef) and _dependencies(tree)[node.name] & left_out:
+        if isinstance(node, ast.FunctionDef) and (
+            node.name in parts or _dependencies(tree)[node.name] & left_out
+        ):
             continue
         value = scope.names.get(node.name) if isinstance(node, ast.FunctionDef) else None
         value = value.function if isinstance(value, BoundFunction) else value
