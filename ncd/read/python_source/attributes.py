@@ -543,15 +543,22 @@ def _bind_attribute(found: Any, subject: Any, owner: ClassValue) -> Any:
 
 def _super_attribute(machine: Interpreter, value: Super, name: str) -> Any:
     """Returns an attribute of ``super()``."""
-    order = [*type(value.subject).__mro__]
+    of_class = isinstance(value.subject, ClassValue)  # in a classmethod
+    made = value.subject if of_class else type(value.subject).visitor
+    subject, order = None if of_class else value.subject, [*made.real.__mro__]
     above = order[order.index(value.owner.real) + 1 :]
     for real in (one for one in above if one not in (SourceModule, PlainObject)):
         own = machine.classes.get(real)
         if own is not None and name in own.names:
-            return _bind_attribute(own.names[name], value.subject, type(value.subject).visitor)
+            return _bind_attribute(own.names[name], subject, made)
         if own is None and name == "__init__":
             return _first_step(machine, real, value.subject)
-        if own is None and name in (*MODULE_METHODS, "forward", "__call__") and name in vars(real):
+        if (
+            own is None
+            and not of_class
+            and name in (*MODULE_METHODS, "forward", "__call__")
+            and name in vars(real)
+        ):
             return ListedMethod(name, partial(machine.attempt, getattr(real, name), value.subject))
     return MISSING
 

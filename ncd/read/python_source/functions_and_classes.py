@@ -225,7 +225,7 @@ def _super(machine: Interpreter, args: tuple[Any, ...], scope: Scope | None) -> 
         own = own.outer
     names = [one.arg for one in function.node.args.args]
     subject = own.names.get(names[0]) if names else None
-    if isinstance(subject, ClassValue) or not hasattr(type(subject), "visitor"):
+    if not isinstance(subject, ClassValue) and not hasattr(type(subject), "visitor"):
         raise machine.refuse("super() stands outside of a method", "super().__init__()")
     return Super(function.owner, subject)
 
@@ -414,7 +414,7 @@ def class_value(machine: Interpreter, node: ast.ClassDef, scope: Scope) -> Class
     machine.run(node.body, inner)
     for value in made.names.values():
         _set_owner(value, made)
-    if any(isinstance(base, BuiltinFunction) and base.name == GRADIENT for base in bases):
+    if any(map(_has_own_gradient, bases)):
         made.names["apply"] = ListedMethod("apply", partial(_own_gradient, machine, made))
     functions = (one for one in made.names.values() if isinstance(one, SourceFunction))
     nodes = {one.name: one.node for one in functions if isinstance(one.node, ast.FunctionDef)}
@@ -445,6 +445,13 @@ def _sets_forward(node: ast.AST) -> bool:
 def _own_forward(self: nn.Module, *args: Any, **named: Any) -> Any:
     """Runs the method that an object has set as its ``forward``."""
     return source_attributes(self)["forward"](*args, **named)
+
+
+def _has_own_gradient(base: Any) -> bool:
+    """Returns whether a base of a class is a function with a gradient of its own, or extends it."""
+    if isinstance(base, ClassValue):
+        return isinstance(base.names.get("apply"), ListedMethod)
+    return isinstance(base, BuiltinFunction) and base.name == GRADIENT
 
 
 def _own_gradient(machine: Interpreter, made: ClassValue, *args: Any) -> Any:

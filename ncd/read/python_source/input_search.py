@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import ast
-
-# --- One run on arrays without numbers, and how far it comes
-import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -38,7 +35,8 @@ from ncd.read.python_source.structured_inputs import (
 )
 from ncd.read.torch_module.torch_export import quiet
 
-DEBUG = os.environ.get("DBG")
+# --- One run on arrays without numbers, and how far it comes
+
 STOPS = (SourceException, RuntimeError, TypeError, ValueError, LookupError, AssertionError)
 RUN_STEPS = 60_000  # of a run that is tried
 LAYER_STEPS = 20  # that a layer counts for
@@ -123,7 +121,7 @@ def other_arrays(way: str, error: str, main: str = MAIN) -> Iterator[str]:
     ranks = (len(sizes) + 1, len(sizes) - 1, len(sizes) + 2, len(sizes) - 2)
     by_rank = [one.format(sizes[-1]) + end for n in ranks for one in RANKS.get(n, ())]
     if below and RANGE_ERROR.search(error):
-        yield from (_word(sizes, f"#{n}") for n in _numbers(error) if n < int(below[1:]))
+        yield from (_word(sizes, f"#{n}") for n in sizes_in(error) if n < int(below[1:]))
     if RANK_ERROR.search(error):
         by_size, by_rank = [], [*by_rank, *by_size]
     yield from by_size
@@ -134,10 +132,10 @@ def other_arrays(way: str, error: str, main: str = MAIN) -> Iterator[str]:
         yield f"{NUMBER_MARK}{INDEX_LIMIT}"
 
 
-def _numbers(error: str) -> list[int]:
+def sizes_in(error: str) -> list[int]:
     """Returns the numbers in an error that may be sizes.
 
-    >>> _numbers("an int64 of 16x64 and 64, 128")
+    >>> sizes_in("an int64 of 16x64 and 64, 128")
     [16, 64, 128]
     """
     found = SIZES.findall(re.sub(r"(?<=\d)x(?=\d)", " ", error))
@@ -162,7 +160,7 @@ def other_sizes(sizes: list[int], error: str) -> Iterator[list[int]]:
     [[1, 16, 256], [1, 32, 128]]
     """
     seen = {tuple(sizes)}
-    pairs = [(have, want) for want, have in permutations(_numbers(error), 2)]
+    pairs = [(have, want) for want, have in permutations(sizes_in(error), 2)]
     pairs.sort(key=lambda pair: pair[1] in sizes)
     for change in (_equal, _in_proportion, _by_difference):
         for have, want in pairs:

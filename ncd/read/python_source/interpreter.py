@@ -379,9 +379,9 @@ class Interpreter:
     classes_without_input: set[type] = field(
         default_factory=set
     )  # classes of which no input is known
-    equal_widths: set[str] = field(
-        default_factory=set
-    )  # classes whose assumed widths are made equal, see model_choice.py
+    other_widths: dict[str, dict[str, int]] = field(
+        default_factory=dict
+    )  # what classes are made with in the place of usual widths, see model_choice.py
     first_layers: bool = False  # whether torch's stacks of equal layers are made with one of them
 
     @property

@@ -14,6 +14,7 @@ import itertools
 import math
 import operator
 import re
+import sys
 from collections import OrderedDict, namedtuple
 from collections.abc import Callable
 from typing import Any
@@ -360,6 +361,7 @@ def _first_choice(machine: Interpreter, values: Any, *more: Any, **named: Any) -
 RANDOM = PartialNamespace("random", native(seed=_nothing, shuffle=_nothing, choice=_first_choice))
 LIBRARIES: dict[str, Any] = {
     "random": RANDOM,
+    "sys": PartialNamespace("sys", {"version_info": sys.version_info[:3], "maxsize": sys.maxsize}),
     "torch": TORCH,
     "torch.nn": NN,
     "torch.nn.functional": FUNCTIONAL,

@@ -8,6 +8,7 @@ import inspect
 import re
 from collections.abc import Iterator, Mapping
 from functools import partial
+from itertools import permutations
 from typing import Any
 
 from torch import nn
@@ -18,6 +19,7 @@ from ncd.notation.term_reader import TextError
 from ncd.read.python_source.assumptions import in_training, mode_words, unfit
 from ncd.read.python_source.folding import is_large
 from ncd.read.python_source.functions_and_classes import Missing, every_field
+from ncd.read.python_source.input_search import sizes_in
 from ncd.read.python_source.interpreter import (
     AssumedSettings,
     ClassValue,
@@ -291,8 +293,8 @@ def arguments(
                 return None
             given[name] = assumed[name] = as_hinted(step, name, size)
     if assumed:
-        same = equal_widths(assumed) if value.name in machine.equal_widths else {}
-        machine.assumed_settings[value.name], given = {**assumed, **same}, {**given, **same}
+        other = machine.other_widths.get(value.name, {})
+        machine.assumed_settings[value.name], given = {**assumed, **other}, {**given, **other}
     return given
 
 
@@ -448,6 +450,22 @@ def equal_widths(given: Mapping[str, Any]) -> dict[str, int]:
     """
     own = {n: x for n, x in given.items() if END_WIDTH.fullmatch(n.lower()) and type(x) is int}
     return dict.fromkeys(own, MIN_CHANNELS) if len({*own.values()}) > 1 else {}
+
+
+def other_widths(given: Mapping[str, Any], error: str) -> Iterator[dict[str, int]]:
+    """Yields other widths of what goes in and out, for a module that stops when it runs.
+
+    Equal ones come first, then those of which an error speaks.
+
+    >>> [*other_widths({"inplanes": 64, "planes": 64}, "64 is not 256")]
+    [{'inplanes': 256}]
+    """
+    if equal := equal_widths(given):
+        yield equal
+    for have, want in permutations(sizes_in(error), 2):
+        for name, value in given.items():
+            if END_WIDTH.fullmatch(name.lower()) and value == have and want > 1:
+                yield {name: want}
 
 
 def required_arguments(machine: Interpreter, value: ClassValue) -> list[str]:

@@ -31,12 +31,14 @@ from ncd.read.python_source.interpreter import (
 def outermost_classes(machine: Interpreter, tree: ast.Module, scope: Scope) -> list[ClassValue]:
     """Returns the module classes that can run and that no other class uses; else all of them.
 
-    A class may use another one through a function.
+    A class may use another one through a function. Classes that use no others are left out where
+    some do: they are parts for other files.
     """
     found = module_classes(machine, scope)
-    used = _parts_of_classes(tree)
+    used, reached = _parts_of_classes(tree), _dependencies(tree)
     alone = [one for one in found if one.name not in used]
-    return by_completeness(tree, alone or found)[:10]
+    built = [one for one in alone if len(reached.get(one.name, ())) > 1]
+    return by_completeness(tree, built or alone or found)[:10]
 
 
 def module_classes(machine: Interpreter, scope: Scope) -> list[ClassValue]:

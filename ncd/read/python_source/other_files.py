@@ -370,13 +370,16 @@ def usual_number(value: Any, name: str) -> int | float | None:
 
     >>> usual_number(UnknownValue("data.shape", ""), "in_features")
     64
+    >>> usual_number(UnknownValue("get_model_dim(…)", ""), "in_features")
+    64
     >>> usual_number(UnknownValue("make_layers(…)", ""), "features") is None
     True
     """
     if not isinstance(value, UnknownValue):
         return None
     function = value.name.removesuffix(RESULT_SUFFIX)
-    if function != value.name and "." not in function:  # it may give a module
+    sized = type(usual_value(function.removeprefix("get_"))) is int
+    if function != value.name and "." not in function and not sized:  # it may give a module
         return None
     if function == value.name and is_class_name(value):
         return None

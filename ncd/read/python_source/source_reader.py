@@ -39,13 +39,13 @@ from ncd.read.python_source.interpreter import (
 )
 from ncd.read.python_source.libraries import LIBRARIES, share
 from ncd.read.python_source.model_choice import (
-    equal_widths,
     fact_of,
     leans,
     learns,
     model_of,
     module_call,
     open_call,
+    other_widths,
 )
 from ncd.read.python_source.model_classes import candidates, module_classes, outermost_classes
 from ncd.read.python_source.model_inputs import (
@@ -267,10 +267,22 @@ def read_source(text: str, made: Callable[[], object] = bool, late: str = "") ->
             found, words = _import_source(machine, tree, scope, given, made)
         except SourceException as raised:
             raise as_text_error(raised) from None
+        except LimitExceeded as error:
+            if late or "class " not in source:
+                raise
+            return _part_of_source(text, made, error)
         except RecursionError:
             raise LimitExceeded("it is nested too deep", 1, 1, cure="shorter functions") from None
     kind = LAYER_LINES if is_line(text) else SOURCES
     return replace(_reading(machine, tree, scope, shapes, found, words), kind=kind)
+
+
+def _part_of_source(text: str, made: Callable[[], object], error: LimitExceeded) -> Reading:
+    """Returns a part of a source whose whole takes too many steps; raises the error without one."""
+    try:
+        return read_source(text, made, error.fact)
+    except TextError:
+        raise error from None
 
 
 def _reading(
@@ -381,6 +393,8 @@ class ClassAttempts:
         self.machine, self.tree, self.scope, self.given = machine, tree, scope, given
         self.failure: SourceException | TextError | None = None  # of the first class
         self.unfinished: UnfinishedDrawing | None = None
+        self.widths: dict[str, list[dict[str, Any]]] = {}  # with which classes were read
+        self.usual: dict[str, Any] = {}  # what became of them with the usual ones
         self.begin = process_time()
 
     def end(self, error: SourceException | TextError) -> tuple[Imported, str]:
@@ -397,16 +411,27 @@ class ClassAttempts:
         except (SourceException, TextError) as error:
             return self._after_error(model, error)
         if not found[0].failure:
-            return found
+            return found if found[0].exported_module.shapes else self._without_result(model, found)
         if machine.example:
             _leave_out_example(machine)
             return None
-        if self._with_equal_widths(model):
+        if self._with_other_widths(model, machine.failure or found[0].failure, found):
             return None
+        if (usual := self.usual.get(type(model).__name__)) and isinstance(usual, UnfinishedDrawing):
+            found = usual.restore(machine)
         if self.given or not machine.boxes or not self._may_go_on(model):
             return self.unfinished.restore(machine) if self.unfinished is not None else found
         self.unfinished = self.unfinished or UnfinishedDrawing(machine, found)
         return self._leave_out_class(model, machine.failure or TextError(found[0].failure, 1, 1))
+
+    def _without_result(
+        self, model: nn.Module, found: tuple[Imported, str]
+    ) -> tuple[Imported, str] | None:
+        """Returns a module that gives no arrays, or None if another class is read in its place."""
+        if self.given or not self._is_fresh_choice(model):
+            return found
+        self.unfinished = self.unfinished or UnfinishedDrawing(self.machine, found)
+        return self._leave_out_class(model, TextError("it gives no array", 1, 1))
 
     def _after_error(
         self, model: nn.Module, error: SourceException | TextError
@@ -416,8 +441,10 @@ class ClassAttempts:
         if machine.example:
             _leave_out_example(machine)
             return None
-        if isinstance(error, SourceException) and self._with_equal_widths(model):
+        if isinstance(error, SourceException) and self._with_other_widths(model, error):
             return None
+        usual = self.usual.get(type(model).__name__, error)
+        error = error if isinstance(usual, UnfinishedDrawing) else usual
         chosen = machine.maker is not None and machine.maker[0] is model and not self.given
         if chosen or isinstance(error, NoInput):
             error.call = error.call or open_call(machine, model, self.tree, self.scope)
@@ -425,14 +452,24 @@ class ClassAttempts:
             raise error
         return self._leave_out_class(model, error.with_traceback(None))
 
-    def _with_equal_widths(self, model: nn.Module) -> bool:
-        """Returns whether a class that stops is read once more, with equal widths of its ends."""
+    def _with_other_widths(
+        self, model: nn.Module, error: Any, found: tuple[Imported, str] | None = None
+    ) -> bool:
+        """Returns whether a class that stops is read once more, with other widths of its ends.
+
+        What becomes of it with the usual ones is kept, for a class that stops with all.
+        """
         machine, name = self.machine, type(model).__name__
-        chosen = machine.maker is not None and machine.maker[0] is model and not self.given
-        new = name not in machine.equal_widths and not machine.box_fits
-        if not (chosen and new and equal_widths(machine.assumed_settings.get(name, {}))):
+        own = machine.assumed_settings.get(name, {})
+        tried = self.widths.setdefault(name, [own])
+        more = (one for one in other_widths(own, str(error)) if {**own, **one} not in tried)
+        if not self._is_fresh_choice(model) or self.given or machine.box_fits:
             return False
-        machine.equal_widths.add(name)
+        if len(tried) > WIDTHS or (change := next(more, None)) is None:
+            return False
+        self.usual.setdefault(name, UnfinishedDrawing(machine, found) if found else error)
+        tried.append({**own, **change})
+        machine.other_widths.setdefault(name, {}).update(change)
         machine.assumed_settings.clear()
         machine.failure = None
         return True
@@ -454,20 +491,23 @@ class ClassAttempts:
 
     def _may_go_on(self, model: nn.Module) -> bool:
         """Returns whether another class is tried in the place of one that stops behind a box."""
+        failure = self.machine.failure or TextError("", 1, 1)
+        return (
+            self._is_fresh_choice(model)
+            and process_time() - self.begin < SECONDS
+            and leans(self.machine, self.scope, failure)
+        )
+
+    def _is_fresh_choice(self, model: nn.Module) -> bool:
+        """Returns whether a module is of a class that was chosen here, and is not left out yet."""
         machine = self.machine
         chosen = machine.maker is not None and machine.maker[0] is model
         fresh = type(model) not in machine.classes_without_input
-        failure = machine.failure or TextError("", 1, 1)
-        return (
-            chosen
-            and fresh
-            and isinstance(model, SourceModule)
-            and process_time() - self.begin < SECONDS
-            and leans(machine, self.scope, failure)
-        )
+        return chosen and fresh and isinstance(model, SourceModule)
 
 
 SECONDS = 3.5  # of computing after which no other class is tried
+WIDTHS = 3  # that are tried for a class
 
 
 def _leave_out_example(machine: Interpreter) -> None:

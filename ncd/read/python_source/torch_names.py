@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
 from torch.nn.modules.conv import _ConvNd
+from torch.nn.modules.instancenorm import _InstanceNorm
 
 from ncd.read.python_source.interpreter import (
     BuiltinFunction,
@@ -406,11 +407,21 @@ def _files() -> dict[str, Namespace]:
     bases: dict[str, dict[str, Any]] = {
         "batchnorm": {"_BatchNorm": _BatchNorm, "_NormBase": _NormBase},
         "conv": {"_ConvNd": _ConvNd},
+        "instancenorm": {"_InstanceNorm": _InstanceNorm},
     }
-    names = "activation batchnorm container conv dropout linear loss normalization padding pooling"
+    names = "activation batchnorm container conv dropout instancenorm linear loss normalization"
     return {
         name: Namespace(f"torch.nn.modules.{name}", {**LAYERS, **bases.get(name, {})})
-        for name in (*names.split(), "module", "rnn", "sparse", "transformer", "upsampling")
+        for name in (
+            *names.split(),
+            "module",
+            "padding",
+            "pooling",
+            "rnn",
+            "sparse",
+            "transformer",
+            "upsampling",
+        )
     }
 
 

@@ -113,7 +113,7 @@ _PARTS: tuple[tuple[str, Any], ...] = (  # what a name begins or ends with; the 
     (r".*_(path|dir|file|name)|path|source|name", "name"),
     (r"(num|n)_.*", 4),
     (
-        r".*_(dims?|dims?_model|size|width|features|channels|chans|planes|nc|hidden)|n[gd]f|dim_.*",
+        r".*_(dims?|dims?_model|size|width|features|channels|chans|planes|nc|hidden)|n[gd]f|(.*_)?dim_.*",
         64,
     ),
 )

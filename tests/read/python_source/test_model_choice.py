@@ -250,3 +250,90 @@ def test_a_class_that_needs_nothing_comes_before_one_with_settings_to_guess(last
     parts = (SETTINGS.format("vocab_size"), OTHER)
     found = read_source(FIELDS + "".join(parts if last else parts[::-1]))
     assert found.call.line == "Other()(torch.randn(1, 8))" and found.shapes == ((1, 5),)
+
+
+BOUGHT = """
+from .other import Attend
+class Gate(nn.Module):
+    def forward(self, x):
+        x, gate = x.chunk(2, dim=-1)
+        return x * gate.sigmoid()
+def feed_forward(dim, mult=4):
+    return nn.Sequential(nn.Linear(dim, dim * mult * 2), Gate(), nn.Linear(dim * mult, dim))
+def relu(p=0.1):
+    return nn.LeakyReLU(p)
+class Block(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.attend, self.ff = Attend(dim), feed_forward(dim)
+    def forward(self, x):
+        return self.ff(self.attend(x)) + x
+class Position(nn.Module):
+    def forward(self, x):
+        return x.cos()
+"""
+
+
+def test_a_part_that_a_function_makes_is_drawn_after_the_class_that_uses_it() -> None:
+    assert read_source(BOUGHT).call.drawn == "Block"
+
+
+def test_a_function_that_makes_a_layer_without_weights_is_no_model() -> None:
+    text = "def relu(p=0.1):\n    return nn.LeakyReLU(p)\n" + SIZES
+    assert read_source(text).call.drawn == "Net"
+
+
+NOTHING = """
+class Sum(nn.Module):
+    def __init__(self, *parts):
+        super().__init__()
+        self.parts = nn.ModuleList(parts)
+    def forward(self, x):
+        return sum(part(x) for part in self.parts)
+"""
+
+
+def test_a_class_that_gives_no_array_is_not_drawn_where_another_one_does() -> None:
+    found = read_source(SIZES + NOTHING)
+    assert (found.call.drawn, found.shapes) == ("Net", ((1, 10),))
+    assert "Sum is not drawn: it gives no array." in found.note
+    assert read_source(NOTHING).shapes == ()
+
+
+BOTTLENECK = """
+class Bottleneck(nn.Module):
+    def __init__(self, inplanes, planes):
+        super().__init__()
+        self.down, self.up = nn.Conv2d(inplanes, planes, 1), nn.Conv2d(planes, planes * 4, 1)
+    def forward(self, x):
+        return self.up(self.down(x).relu()) + {}
+"""
+
+
+def test_a_width_that_an_error_speaks_of_is_tried() -> None:
+    found = read_source(BOTTLENECK.format("x"))
+    assert found.call.line.startswith("Bottleneck(inplanes=256, planes=64)(")
+    assert found.failure is None and found.shapes[0][1] == 256
+
+
+def test_a_class_that_fits_with_no_width_shows_the_error_with_the_usual_ones() -> None:
+    found = read_source(BOTTLENECK.format("torch.zeros(64, 1, 1)"))
+    assert found.failure is not None
+    assert found.call.line.startswith("Bottleneck(inplanes=64, planes=64)(")
+
+
+def test_a_part_is_drawn_where_the_whole_takes_too_many_steps() -> None:
+    whole = """
+class Whole(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = Net(8, 3)
+        for i in range(1000):
+            for j in range(1000):
+                pass
+    def forward(self, x):
+        return self.net(x)
+"""
+    found = read_source(SIZES + whole)
+    assert found.call.drawn == "Net"
+    assert "Whole is not drawn: it takes more than 400,000 steps." in found.note

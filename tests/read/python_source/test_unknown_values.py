@@ -499,3 +499,32 @@ def test_what_makes_a_list_of_one_thing_or_several_is_taken_as_that_list() -> No
     assert found.shapes == ((2, 6),)
     assert "listify(…) is taken as [5, 4], as it is not known." in found.note
     assert "$1 * 3" in repr(found.term)
+
+
+OWN_GRADIENTS = """
+class Twice(torch.autograd.Function):
+    @classmethod
+    def scaled(cls, x):
+        return x * 2
+    @classmethod
+    def forward(cls, ctx, x, dim):
+        return cls.scaled(x).sum(dim)
+class Thrice(Twice):
+    @classmethod
+    def scaled(cls, x):
+        return super().scaled(x) * 1.5
+    @classmethod
+    def forward(cls, ctx, x):
+        return super().forward(ctx, x, dim=1)
+class Net(nn.Module):
+    def forward(self, x):
+        return Thrice.apply(x)
+Net()(torch.randn(2, 5, 3))
+"""
+
+
+def test_a_function_that_extends_one_with_a_gradient_of_its_own_is_itself() -> None:
+    found = read_source(OWN_GRADIENTS)
+    x = torch.randn(2, 5, 3)
+    assert found.shapes == ((2, 3),)
+    assert torch.allclose(ncd.compile(found.term)(x), 3 * x.sum(1), atol=1e-5)
