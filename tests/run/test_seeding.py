@@ -183,3 +183,14 @@ def test_the_gradient_passes_what_was_kept() -> None:
     out = layer(x)
     out.sum().backward()
     assert torch.equal(x.grad, out.detach())
+
+
+def test_a_seed_gives_the_numbers_that_it_always_gave() -> None:
+    """A link holds a seed, and shows later what it showed before."""
+    seeds = [generator(seed, purpose).initial_seed() for seed, purpose in ((0, "Q"), (1, "é"))]
+    assert seeds == [4223417143040459680, 408255354771406942]
+    layers = Linear("m:2 -> k:1", "Q") >> Linear("k -> n:1", "R", bias=True)
+    drawn = [round(x.item(), 4) for p in compile(layers, 3).parameters() for x in p.flatten()]
+    assert drawn == [0.1891, 0.175, 0.7549, 0.8355]
+    (x,) = example_inputs(Id("y:2"), 3)
+    assert [round(n, 4) for n in x.tolist()] == [-0.9278, 0.7138]

@@ -84,6 +84,15 @@ def test_a_changed_region_changes_nothing_else() -> None:
     assert new.source is None and steps.term() == elaborate(TERM).term
 
 
+def test_a_region_at_any_depth_is_changed() -> None:
+    term, region = RELU, ()
+    for depth in range(4):
+        steps = steps_of(Id("m:4") >> RELU >> term)
+        new = change_region(steps, region, lambda own: leave_out(own, 0, 0))
+        assert len(ops(new.term())) == depth + 1
+        term, region = Block(RELU >> term, f"B{depth}"), ((1, 0), *region)
+
+
 def test_a_new_array_has_a_name_that_none_has() -> None:
     steps = steps_of(TERM)
     one, first = new_slot(steps, Array.parse("m:4"))
@@ -216,6 +225,10 @@ def test_a_law_sees_who_makes_and_who_takes_an_array() -> None:
     assert site.only_user(relu.gives[0]) == (2, 0) and site.only_user(softmax.gives[0]) == (2, 1)
     assert site.only_user(steps.inputs[0]) is None  # two take it
     assert site.only_user(last.gives[0]) is None  # it is the result
+    kept = Id("m:4") >> RELU >> Copy("m") >> Softmax("m") @ Id("m:4")
+    (first, second), whole = steps_of(kept).steps, elaborate(kept)
+    assert second.takes == first.gives  # one takes it, and it is a result as well
+    assert LawSite(steps_of(kept), 0, whole).only_user(first.gives[0]) is None
     assert (site.maker(relu.gives[0]), site.maker(last.gives[0])) == (0, 3)
     assert site.maker(steps.inputs[0]) is None
     cell = site.cell(1)
