@@ -6,7 +6,14 @@ import pytest
 
 from ncd import Block, Copy, Einsum, Elementwise, Id, Linear, Repeat, Then, elaborate
 from ncd.drawing.elements import style
-from ncd.drawing.placement.wire_order import Gaps, _cap_order, _tangle, spreads
+from ncd.drawing.placement.wire_order import (
+    Gaps,
+    _cap_order,
+    _crossings,
+    _rows_at_slots,
+    _tangle,
+    spreads,
+)
 from ncd.drawing.plan.build_plan import plan
 from ncd.language.op import Glyph
 from ncd.language.terms import Term
@@ -133,3 +140,25 @@ def test_double_wires_are_further_apart() -> None:
     assert image.offsets == (0.0, below, below + style.AXIS_GAP)  # b, x, c
     two = gaps(Id("a:2, b:3") >> RELU @ RELU).items(0)
     assert two[0].min_gap == 0.0 and two[1].min_gap >= style.ARRAY_GAP
+
+
+@pytest.mark.parametrize(
+    ("blocks", "crossings"),
+    [
+        ([((0, 1), (0, 1)), ((2,), (2,))], 0),
+        ([((2,), (2,)), ((0, 1), (0, 1))], 4),
+        ([((1,), (0,)), ((0,), (1,))], 1),
+        ([((1,), (1,)), ((0,), (0,))], 2),
+        ([((0, 2), ()), ((1,), (0,))], 1),
+    ],
+)
+def test_wires_cross_before_and_behind_the_marks(blocks, crossings: int) -> None:
+    assert _crossings(blocks, (0, 1, 2), (0, 1, 2)) == crossings
+
+
+@pytest.mark.parametrize(
+    ("rows", "slots", "found"),
+    [([5.0, 6.0, 7.0], [], [5, 6, 7]), ([5.0, 6.0, 7.0], [(0, 2), (2, 0)], [7, 6, 5])],
+)
+def test_ports_take_the_places_of_others(rows, slots, found) -> None:
+    assert _rows_at_slots(rows, slots) == found
