@@ -20,9 +20,15 @@ def values() -> dict[str, object]:
     entry, term = ncd.catalogue["grouped-queries"], ncd.Axes(m=4, k=3)(ncd.Linear("m -> k", "Q"))
     module, cached = ncd.compile(term), ncd.decode(entry.build(t=6), "t")
     inputs = ncd.example_inputs(term)
-    run = ncd.trace(module, *inputs)
+    run, gpt = ncd.trace(module, *inputs), ncd.catalogue["gpt-2"].build()
     return {
         "axes": ncd.Axes(m=4, k=ncd.seq(3)),
+        "entry": ncd.catalogue["gpt-2"],
+        "circuit": ncd.elaborate(gpt),
+        "loop": ncd.elaborate(gpt).loops[0],
+        "fence": ncd.elaborate(gpt).fences[0],
+        "cell": ncd.elaborate(gpt).cells[0],
+        "cached pass": cached,
         "term": term,
         "drawing": ncd.draw(entry.build()),
         "page": ncd.html(term),
@@ -51,6 +57,9 @@ def test_no_value_is_shown_by_its_address_or_as_a_wall() -> None:
     assert shown["trace"] == "<Trace of 2 arrays; outputs 3>"
     assert shown["imported"] == "<Imported: b m -> b d>"
     assert shown["explorer"] == "<Explorer: m 4, k 3>"
+    assert shown["entry"] == "<Entry: gpt-2; n 2; t 12; h 4; k 16; d 128; u 64; v 256>"
+    assert shown["circuit"] == "<Circuit: t#v -> t v; 47 ops>"
+    assert shown["cached pass"] == ("<CachedPass: t m -> t m along t; keeps K (x g k), V (x g k)>")
 
 
 def test_a_cost_is_a_table_that_is_cut() -> None:

@@ -8,7 +8,7 @@ source, cost and autograd walk the cells of the circuit and share their ids: ``v
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeVar
 
 from ncd.errors import UnknownNameError
@@ -174,10 +174,10 @@ class Fence:
     title: str
     role: str
     first_state: int
-    states: tuple[Boundary, ...]
+    states: tuple[Boundary, ...] = field(repr=False)
     parent: str = ""
     repeats: int = 0
-    term: Term | None = None
+    term: Term | None = field(default=None, repr=False)
     scope: tuple[str, ...] = ()
 
     @property
@@ -235,10 +235,10 @@ class Loop:
 
     kind: ClassVar[Literal["repeat", "scan"]]
     id: str
-    term: Term
+    term: Term = field(repr=False)
     inputs: Boundary
     outputs: Boundary
-    bodies: tuple[Circuit, ...]
+    bodies: tuple[Circuit, ...] = field(repr=False)
     name: str
     fences: tuple[str, ...] = ()
     scope: tuple[str, ...] = ()
@@ -294,6 +294,9 @@ class Circuit:
     states: tuple[Boundary, ...]
     columns: tuple[tuple[Unit, ...], ...]
     own_fences: tuple[Fence, ...]
+
+    def __repr__(self) -> str:
+        return f"<Circuit: {self.term.dom} -> {self.term.cod}; {len(self.cells)} ops>"
 
     @property
     def inputs(self) -> Boundary:

@@ -19,7 +19,7 @@ from ncd.circuit.size_solver import (
     solve,
     undetermined_names,
 )
-from ncd.errors import NCDError, SizeError
+from ncd.errors import NCDError, SizeError, unknown_name_error
 from ncd.formulas.formula import parse as parse_formula
 from ncd.language.arguments import check_term
 from ncd.language.axes import Array, Axis, AxisSize, SizeWithKind, Type, plain, with_size
@@ -27,7 +27,8 @@ from ncd.language.blocks import Block, Equation
 from ncd.language.fields import field_names
 from ncd.language.loops import Scan
 from ncd.language.op import Op
-from ncd.language.terms import Id, Term, map_fields, replace_fields, rewrite_axes
+from ncd.language.terms import Id, Term, axes_in, map_fields, replace_fields, rewrite_axes
+from ncd.words import near_name
 
 
 class _SizeWriter:
@@ -188,6 +189,8 @@ class Axes:
     Raises:
         SizeError: When it is called, for an axis without a size or sizes that do not fit. The error
             holds the unsized term, which can still be drawn, and the op that failed.
+        UnknownNameError: When it is called, for a name that nearly is one of the term, or if the
+            term has none of the names.
 
     Source: Notebook, section 3.2: sizes by the letters of the paper.
 
@@ -207,10 +210,27 @@ class Axes:
     def __call__(self, sketch: Term) -> Term:
         check_term(sketch, "Axes")
         try:
+            self._check_names(sketch)
             return circuit_of(sketch, self.sizes, lambda: self._sized_circuit(sketch)).term
         except NCDError as error:
             error.sketch = error.sketch or sketch
             raise
+
+    def _check_names(self, sketch: Term) -> None:
+        """Raises UnknownNameError for a slip, as a table may serve terms that lack some names.
+
+        A name is one if it nearly is a name that has no size here, or if the term has none of them.
+        """
+        names = _axis_names(sketch)
+        if not (unknown := self.sizes.keys() - names):
+            return
+        formulas = (rule for rule in self._rules().values() if isinstance(rule, SizeFormula))
+        unknown -= {name for formula in formulas for name in formula.names}
+        others = sorted(names - self.sizes.keys())
+        near = (n for n in unknown if len(n) > 2 and n.isalpha() and near_name(n, others))
+        slip = min(near, default=None if names & self.sizes.keys() else min(unknown, default=None))
+        if slip is not None:
+            raise unknown_name_error("axis", slip, others, where="Axes")
 
     def _sized_circuit(self, sketch: Term) -> Circuit:
         term: Term = _assign_sizes(sketch, self.sizes)
@@ -232,6 +252,12 @@ class Axes:
             size = marks[name].size if name in marks else None
             known[name] = None if size is None or isinstance(size, str) else Axis(name, size)
         return {**known, **formulas}
+
+
+@lru_cache(maxsize=256)
+def _axis_names(term: Term) -> frozenset[str]:
+    """Returns the names of all axes of a term."""
+    return frozenset(axis.name for axis in axes_in(term))
 
 
 def _assign_sizes(value: Any, sizes: Mapping[str, AxisSize]) -> Any:

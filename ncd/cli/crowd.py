@@ -129,13 +129,13 @@ class ServerProcess:
 
 def _serve(port: int, around: Mapping[str, str], counts: MutableSequence[int], number: int) -> None:
     """Runs one process until it ends."""
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # not the handlers of the parent
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    os.environ.update(around)
-    from ncd.app.host import health, serve
-
-    health.register_process(counts, number)
     with suppress(KeyboardInterrupt):
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)  # not the handlers of the parent
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        os.environ.update(around)
+        from ncd.app.host import health, serve
+
+        health.register_process(counts, number)
         serve.serve(port=port)
 
 
@@ -288,16 +288,21 @@ def _end(processes: list[ServerProcess]) -> None:
 
 @contextmanager
 def _stop_on_signals() -> Iterator[None]:
-    """Turns SIGTERM into an exception, so that no process is left behind."""
+    """Ends what runs inside at SIGTERM or Ctrl-C, silently, and leaves no process behind."""
+    stops: list[int] = []
 
     def interrupt(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
+        stops.append(number)
+        raise KeyboardInterrupt  # which may become another error, as in an import
 
     before = {
         number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGINT)
     }
     try:
         yield
+    except BaseException:
+        if not stops:
+            raise
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

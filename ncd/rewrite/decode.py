@@ -184,7 +184,11 @@ class CachedPass:
     axis: str
     caches: tuple[Cache, ...]
     prompt: int
-    plan: CachePlan = field(repr=False)
+    plan: CachePlan
+
+    def __repr__(self) -> str:
+        kept = ", ".join(f"{cache.name} ({cache.array})" for cache in self.caches)
+        return f"<CachedPass: {self.term.dom} -> {self.term.cod} along {self.axis}; keeps {kept}>"
 
     @property
     def length(self) -> int:

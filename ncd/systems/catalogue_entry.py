@@ -71,12 +71,12 @@ class Entry:
     title: str
     source: str
     knobs: tuple[Knob, ...]
-    system: Callable[..., Term] = field(repr=False)
+    system: Callable[..., Term]
     section: str = ""
     type: str = ""
     presets: tuple[Preset, ...] = ()
     notes: Mapping[str, str] | Callable[..., Mapping[str, str]] = field(
-        default_factory=dict, hash=False, repr=False
+        default_factory=dict, hash=False
     )
     bands: bool = False
     cells: bool = False
@@ -86,7 +86,11 @@ class Entry:
     text: str = ""
     cached: tuple[str, ...] = ()
     training: bool = True
-    renamed_axes: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
+    renamed_axes: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    def __repr__(self) -> str:
+        sizes = "".join(f"; {knob.name} {knob.default}" for knob in self.knobs)
+        return f"<Entry: {self.name}{sizes}>"
 
     @property
     def key(self) -> tuple[str, str]:

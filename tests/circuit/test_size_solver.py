@@ -25,6 +25,7 @@ from ncd import (
     SizeError,
     Softmax,
     Split,
+    UnknownNameError,
     Wire,
     elaborate,
     seq,
@@ -284,3 +285,30 @@ def test_a_formula_that_gives_no_whole_size_is_refused(text: str, value: str) ->
         f"axis d is {text} = {value}, but a size is a whole number, 1 or more. "
         f"Try sizes for which {text} is whole."
     )
+
+
+NAMED = {
+    "Axes: there is no axis 'head'. Try heads.": (Axes(head=3, y=4), Id("y heads:2")),
+    "Axes: there is no axis 'typo'. Try one of k, x, y.": (
+        Axes(typo=3),
+        Id("y:2 x:2") >> Scale("k:4"),
+    ),
+    "Axes: there is no axis 'd'. Try one of y.": (Axes(d="2*h", h=4, kk=2), Id("y:3")),
+}
+
+
+@pytest.mark.parametrize("said", NAMED)
+def test_a_size_that_is_a_slip_is_an_error_with_the_nearest_name(said: str) -> None:
+    axes, term = NAMED[said]
+    for _ in range(2):  # the second time the names are known
+        with pytest.raises(UnknownNameError) as error:
+            axes(term)
+        assert (str(error.value), error.value.sketch) == (said, term)
+
+
+def test_a_table_of_sizes_may_have_names_that_a_term_lacks() -> None:
+    term = Linear("heads -> k", "Q")
+    table = Axes(
+        heads=3, head=4, k=2, v_1=5, h=2, d="h*size", size=7
+    )  # all have sizes, or are none
+    assert table(term) == Axes(heads=3, k=2)(term)

@@ -7,7 +7,9 @@ import io
 import json
 import os
 import re
+import shutil
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -491,6 +493,25 @@ def test_a_command_that_is_stopped_says_nothing(library: str) -> None:
     _, said = process.communicate(timeout=60)
     assert said == ""
     assert process.returncode in (130, -signal.SIGINT)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    not (Path("/proc/self").exists() and shutil.which("caddy")), reason="needs /proc and Caddy"
+)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.usefixtures("interruptible")
+def test_a_crowd_that_is_stopped_while_it_starts_says_nothing(number: int) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    command = [sys.executable, "-m", "ncd", "crowd", "--port", port]
+    process = subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    until(lambda: "libtorch_cpu" in Path(f"/proc/{process.pid}/maps").read_text())
+    process.send_signal(number)
+    assert (process.communicate(timeout=60)[0], process.returncode) == ("", 0)
 
 
 LOST = {

@@ -94,7 +94,7 @@ def test_a_space_is_two_dimensions_and_one_wire() -> None:
 
 @given(types())
 def test_sizes_that_are_there_already_stay(dom: Type) -> None:
-    assert Axes(nobody=3)(Id(dom)) == Id(dom)
+    assert Axes()(Id(dom)) == Id(dom)
 
 
 def test_a_table_of_sizes_serves_many_sketches() -> None:
