@@ -23,7 +23,7 @@ LATEX := texlive-latex-base texlive-latex-recommended texlive-pictures
 # The tests start dozens of processes: each takes what the first has compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run crowd test test-all test-newest check shots editor runtime clean
+.PHONY: run crowd test test-all test-newest test-oldest check shots editor runtime clean
 
 run: $(VENV)/run.stamp
 	$(BIN)/python -m ncd serve --host $(HOST) --port $(PORT)
@@ -60,6 +60,17 @@ test-newest:
 	$(MAKE) VENV=build/newest CONSTRAINTS=build/torch.txt build/newest/system.stamp
 	build/newest/bin/python -m pip freeze > build/newest.txt
 	$(MAKE) VENV=build/newest CONSTRAINTS=build/torch.txt test
+
+# The same with the oldest versions that the requirements permit, and the newest of what those need.
+# Of torch it is the same build: older ones for a CPU are in no index but PyTorch's own.
+test-oldest:
+	rm -rf build/oldest build/uv
+	mkdir -p build && $(PYTHON) -m venv build/uv
+	build/uv/bin/python -m pip install --disable-pip-version-check -q uv
+	grep '^torch==' constraints.txt > build/torch.txt
+	build/uv/bin/uv pip compile -q --resolution lowest-direct --all-extras -c build/torch.txt \
+		--python build/uv --no-annotate pyproject.toml -o build/oldest.txt
+	$(MAKE) VENV=build/oldest CONSTRAINTS=build/oldest.txt test
 
 # The fast ones, and one case of each, for every commit.
 check: $(VENV)/dev.stamp

@@ -33,6 +33,7 @@ KEPT = ("ncd", "pages", "assets", ".streamlit", "app.py", "pyproject.toml", "REA
 BESIDE = (
     *(
         ".ci",
+        ".github",
         "tests",
         "tools",
         "docs",
