@@ -13,16 +13,17 @@ from pathlib import Path
 import pytest
 
 import ncd
-from tests.support import typed_client
+from tests.support import typed_client, typed_names
 
 ROOT = Path(ncd.__file__).parent.parent
-CLIENT = Path(typed_client.__file__)
+CLIENTS = [Path(module.__file__) for module in (typed_client, typed_names)]
 
 
 def checked(folder: Path, *command: str) -> str:
-    """What a type checker says about the client's file, alone in a folder."""
-    (folder / "client.py").write_text(CLIENT.read_text())
-    argv = [sys.executable, "-m", *command, "client.py"]
+    """What a type checker says about the client's files, alone in a folder."""
+    for file in CLIENTS:
+        (folder / file.name).write_text(file.read_text())
+    argv = [sys.executable, "-m", *command, *(file.name for file in CLIENTS)]
     found = {**os.environ, "MYPYPATH": str(ROOT)}
     done = subprocess.run(argv, cwd=folder, env=found, capture_output=True, text=True, timeout=500)
     return done.stdout + done.stderr
@@ -33,7 +34,7 @@ def test_mypy_accepts_a_client(tmp_path: Path) -> None:
     """And refuses the client's mistakes: a comment that ignores nothing is an error as well."""
     cache = f"--cache-dir={ROOT / '.mypy_cache' / 'client'}"
     said = checked(tmp_path, "mypy", "--strict", "--follow-imports=silent", cache)
-    assert said == "Success: no issues found in 1 source file\n"
+    assert said == "Success: no issues found in 2 source files\n"
 
 
 @pytest.mark.slow
@@ -52,6 +53,18 @@ def test_pyright_accepts_a_client(tmp_path: Path) -> None:
 def test_the_client_runs(capsys: pytest.CaptureFixture[str]) -> None:
     typed_client.main()
     assert "Linear(in_features=3, out_features=4, bias=True)" in capsys.readouterr().out
+    typed_names.main()
+    assert "ImportFailed" in capsys.readouterr().out
+
+
+def test_the_client_uses_every_public_name() -> None:
+    used = {
+        node.attr if isinstance(node, ast.Attribute) else node.id
+        for file in CLIENTS
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Attribute | ast.Name)
+    }
+    assert set(ncd.__all__) - used == set()
 
 
 def test_the_list_of_public_names_is_literal_and_complete() -> None:
