@@ -14,6 +14,7 @@ _LINES = f"""
 gpt, chatgpt, generative pretrained transformer, text generation, next word: {_GPT}
 llm, large language model, language model, lm, foundation model: {_LANGUAGE_MODELS}
 autoregressive, generation, chatbot: {_GPT}
+decoding, greedy, beam search, beams, top k, top p, nucleus sampling, nucleus: sampling gpt-2
 token, word embedding, token embedding, embedding: gpt-2 bert llama positional-embedding
 masked language model: bert
 transformer, attention is all you need:
@@ -66,7 +67,8 @@ checkerboard, checkerboard artifacts, output padding, fractionally strided:
     transposed-convolution
 cross entropy, loss, loss function, log loss, nll, negative log likelihood, logits, log softmax:
     cross-entropy autograd
-label smoothing, temperature, distillation: cross-entropy
+label smoothing, distillation: cross-entropy
+temperature: sampling cross-entropy
 optimiser, optimizer, sgd, adam, adamw, momentum, muon, learning rate, gradient descent: optimisers
 initialization, weight initialization, xavier, glorot, kaiming, he initialization: initialisation
 vanishing gradient, exploding gradient, vanishing gradients, exploding gradients:

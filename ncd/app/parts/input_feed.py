@@ -14,7 +14,7 @@ from ncd.app.state.controls import Place, TextControl
 from ncd.app.state.session import session
 from ncd.language.terms import Term
 from ncd.systems.catalogue_entry import Entry
-from ncd.systems.inputs import picture_inputs, text_inputs
+from ncd.systems.inputs import picture_inputs, story_model, text_inputs
 from ncd.systems.inputs.run_inputs import RANDOM, InputSpec, sequences, takes_words
 from ncd.systems.inputs.text_inputs import SAMPLE_SENTENCE, SymbolInput, doubt, parse, tokens, words
 from ncd.systems.training import trained_weights
@@ -34,6 +34,11 @@ def read(name: str, settings: Mapping[str, int], seed: int) -> SymbolInput | Non
     if name not in SEQUENCES or max(settings["t"], settings["v"]) > MAX_SYMBOLS:
         return None
     return parse(name, settings["t"], settings["v"], seed, TURN.value, SEQUENCE.value)
+
+
+def story_text(seed: int) -> SymbolInput:
+    """Returns the beginning of a story that a visitor has typed, or an example."""
+    return story_model.story_beginning(seed, TURN.value, SEQUENCE.value)
 
 
 # --- The field for the sentence that multi-head attention reads with trained weights
@@ -121,6 +126,9 @@ def feed(
     if entry.name in SEQUENCES:
         own = knobs.current(entry) if settings is None else settings
         return _sequence(entry, sketch, own, knobs.seed() if seed is None else seed)
+    if entry.name == story_model.READER:
+        drawn = knobs.seed() if seed is None else seed
+        return InputSpec(text=story_text(drawn).words)
     every = choices(entry, sketch)
     way = session().get(INPUT, every[0])
     if way not in every or way == RANDOM:

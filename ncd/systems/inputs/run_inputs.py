@@ -14,7 +14,8 @@ from ncd.run.seeding import example_inputs
 from ncd.systems.catalogue_entry import Entry
 from ncd.systems.inputs import picture_inputs, text_inputs
 from ncd.systems.inputs.picture_inputs import InputPicture
-from ncd.systems.inputs.text_inputs import embed, parse
+from ncd.systems.inputs.story_model import READER, SCORE_COUNT, story_beginning, word_scores
+from ncd.systems.inputs.text_inputs import as_text, embed, parse
 from ncd.systems.training.sequence_data import SEQUENCES
 from ncd.systems.training.trained_weights import word_vectors
 from ncd.words import list_words
@@ -31,7 +32,8 @@ class InputSpec:
 
     A word becomes a row of features or, where the array holds whole numbers, the index of the
     word among the distinct words; ``numbers`` can state other indexes. If ``trained``, words are
-    those of the proofreader.
+    those of the proofreader. The first input can also be the scores of the word that follows
+    ``text``.
     """
 
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -39,10 +41,13 @@ class InputSpec:
     pictures: tuple[InputPicture, ...] = ()
     numbers: tuple[int, ...] = ()
     trained: bool = False
+    text: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
         """A text that identifies the inputs, apart from the term and the seed."""
+        if self.text:
+            return f"after {' '.join(self.text)}"
         if self.pictures:
             return repr([picture.key for picture in self.pictures])
         own = (sorted(self.words.items()), self.positions, self.numbers, self.trained)
@@ -51,7 +56,7 @@ class InputSpec:
     @property
     def is_random(self) -> bool:
         """Whether the inputs are drawn at random from the seed."""
-        return not (self.pictures or self.numbers or self.trained)
+        return not (self.pictures or self.numbers or self.trained or self.text)
 
     @property
     def code(self) -> str:
@@ -62,6 +67,8 @@ class InputSpec:
         """
         if self.pictures:
             return f"pictures=({''.join(f'{picture.code}, ' for picture in self.pictures)})"
+        if self.text:
+            return f"text={self.text!r}"
         words = {name: list(own) for name, own in self.words.items()}
         numbers = f", numbers={self.numbers}" if self.numbers else ""
         trained = ", trained=True" if self.trained else ""
@@ -73,6 +80,8 @@ class InputSpec:
         if self.pictures:
             titles = dict.fromkeys(picture.title for picture in self.pictures)
             return list_words(titles)
+        if self.text:
+            return f"the scores of a small trained GPT-2 behind “{as_text(self.text)}”"
         if self.numbers:
             return f"the sequence {' '.join(*self.words.values())}"
         if self.trained:
@@ -108,6 +117,8 @@ class InputSpec:
         >>> InputSpec(pictures=(picture_inputs.sample("boat"),)).fitting(line).is_random
         True
         """
+        if self.text and not takes_scores(term):
+            return InputSpec()
         strange = self.words and not takes_words(term)
         if strange or (self.pictures and not picture_inputs.takes_pictures(term)):
             return InputSpec()
@@ -118,6 +129,9 @@ class InputSpec:
         if self.pictures:
             seen = picture_inputs.tensors(term, self.pictures, seed)
             return tuple(tensor.to(device) for tensor in seen)
+        if self.text:
+            scores = word_scores(self.text)[: term.dom[0].numel].to(device)
+            return (scores, *example_inputs(term, seed, device)[1:])
         if self.numbers:
             return (torch.tensor(self.numbers, device=device),)
         if not self.words:
@@ -138,6 +152,11 @@ class InputSpec:
 def takes_words(term: Term) -> bool:
     """Returns whether every input is a sequence of features ``ȳ m`` or whole numbers ``ȳ#v``."""
     return bool(term.dom) and all(_is_sequence(array) for array in term.dom)
+
+
+def takes_scores(term: Term) -> bool:
+    """Returns whether the first input is a vector, not longer than the scores of all words."""
+    return len(term.dom[0]) == 1 and term.dom[0].numel <= SCORE_COUNT
 
 
 def _is_sequence(array: Array) -> bool:
@@ -200,6 +219,8 @@ def opening_inputs(
     if entry.name in SEQUENCES:
         read = parse(entry.name, settings["t"], settings["v"], seed)
         return InputSpec({term.dom[0][0].name: read.words}, numbers=read.numbers)
+    if entry.name == READER and takes_scores(term):
+        return InputSpec(text=story_beginning(seed).words)
     if entry.name == text_inputs.PAGE:
         axes = sequences(term)
         words = text_inputs.read(text_inputs.SAMPLE_SENTENCE, axes, settings)

@@ -87,7 +87,7 @@ CROSS_ENTROPY = Entry(
             0,
             1,
             APART,
-            help="of softmax and log",
+            help="softmax and log",
             reason="in two ops, or in one formula",
             names=("apart", "at once"),
         ),

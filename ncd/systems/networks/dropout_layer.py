@@ -53,7 +53,7 @@ DROPOUT = Entry(
             0,
             1,
             TRAIN,
-            help="of the run",
+            help="training or use",
             reason="while it learns, or afterwards",
             names=("train", "eval"),
         ),

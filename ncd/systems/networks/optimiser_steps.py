@@ -118,7 +118,7 @@ OPTIMISERS = Entry(
     knobs=(
         Knob("o", 1, 16, 4, help="rows of the parameter", reason="the outputs of a linear map"),
         Knob("i", 1, 16, 6, help="columns of the parameter", reason="the inputs of a linear map"),
-        Knob("kind", 0, 4, ADAM, help="of step", reason=", ".join(KINDS), names=KINDS),
+        Knob("kind", 0, 4, ADAM, help="update rule", reason=", ".join(KINDS), names=KINDS),
         Knob("rate", 0, 3, 1, help="learning rate", reason="the size of a step", names=RATES),
         Knob(
             "n", 0, 4, 0, help="steps so far", reason="for the bias of Adam's means", names=COUNTS

@@ -75,7 +75,7 @@ INITIALISATION = Entry(
             0,
             len(INITS) - 1,
             TORCH,
-            help="of the weights",
+            help="first weights",
             reason="a deviation of 0.02 or of 1, or one that follows from m",
             names=INITS,
         ),

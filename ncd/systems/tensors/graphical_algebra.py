@@ -147,7 +147,9 @@ LINEAR_ALGEBRA = Entry(
     title="Graphical linear algebra",
     source="Notebook, figure 18",
     knobs=(
-        Knob("step", 1, 7, 1, help="of the walk", reason="it goes through the figure", most=7),
+        Knob(
+            "step", 1, 7, 1, help="place in the walk", reason="it goes through the figure", most=7
+        ),
         Knob("a", 1, 32, 3, help="numbers that go in", reason=_SIZE_REASON),
         Knob("b", 1, 32, 4, help="numbers on the bent wire", reason=_SIZE_REASON),
         Knob("c", 1, 32, 5, help="numbers that come out", reason=_SIZE_REASON),

@@ -136,7 +136,7 @@ POSITIONAL_EMBEDDING = Entry(
     title="Positional embedding",
     source="Unit tests, positions",
     knobs=(
-        Knob("kind", 0, 3, 2, help="of positions", reason=", ".join(KINDS), names=KINDS),
+        Knob("kind", 0, 3, 2, help="position encoding", reason=", ".join(KINDS), names=KINDS),
         Knob("h", 1, 16, 2, help="heads", reason=HEADS),
         Knob("k", 2, 64, 16, 2, "features", "even: they turn in pairs", multiple=2),
         Knob("t", 2, 64, 24, help="positions", reason=LONGEST_CACHE, least=1),

@@ -13,6 +13,7 @@ from ncd.systems.lessons.lesson import written_lessons
 from tests.systems.lessons import (
     attention_lesson_claims,
     first_lesson_claims,
+    language_lesson_claims,
     lesson_claims,
     picture_lesson_claims,
     training_lesson_claims,
@@ -27,6 +28,7 @@ LESSONS = (
     | lesson_claims.LESSONS
     | attention_lesson_claims.LESSONS
     | training_lesson_claims.LESSONS
+    | language_lesson_claims.LESSONS
 )
 SAID = [
     (name, view.query, sentence)
