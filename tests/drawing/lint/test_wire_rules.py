@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import ncd
 from ncd import Concat, ConvTranspose, Copy, Einsum, Id, Linear, Repeat, Swap
 from ncd.drawing.elements.primitives import Dot, Point, Rectangle, line, s_curve
 from ncd.drawing.lint.lint import lint
-from ncd.drawing.lint.wire_rules import min_unit_crossings
+from ncd.drawing.lint.wire_rules import _shared_length, min_unit_crossings
 from ncd.language.terms import Term
 from tests.drawing.lint.planted_faults import across, dashed, middle, rewired, sees, shown, wire
 
@@ -162,13 +163,33 @@ def test_a_dashed_line_through_a_note(plain):
 
 
 def test_a_dashed_line_along_the_border_of_a_fence(attention):
-    fence = next(f for f in attention.fences if f.title)
-    y = fence.box.y1 - 0.5
-    planted = dashed(attention, Point(fence.box.x0 + 9, y), Point(fence.box.x0 + 60, y))
-    sees(planted, f"a dashed line runs along the border of {fence.words!r}")
+    fences = [fence for fence in attention.fences if not fence.brackets]
+    assert len(fences) > 1
+    for fence in fences:
+        for y in (fence.box.y0 + 0.5, fence.box.y1 - 0.5):
+            planted = dashed(attention, Point(fence.box.x0 + 9, y), Point(fence.box.x0 + 60, y))
+            sees(planted, f"a dashed line runs along the border of {fence.words!r}")
 
 
 def test_a_crossing_that_may_be_of_two_ops_is_of_the_one_that_needs_it():
     """The concatenation has its own three; the fourth brings i and o beside each other."""
     term = Copy("i:1 j:1 l:3") >> Concat("l, l -> o") >> ConvTranspose("i o -> p:2 q", "up", 1)
     assert lint(ncd.draw(term)) == []
+
+
+@pytest.mark.parametrize(
+    ("end", "far", "shared"),
+    [
+        ((6.0, 0.0), 0.5, 4.0),
+        ((6.0, 1.0), 0.75, 0.0),  # its end is further away than that
+        ((6.0, 1.0), 1.25, 4.0),
+        ((2.0, 3.0), 9.0, 0.0),  # across
+        ((14.0, 0.0), 0.5, 8.0),  # only beside the first
+        ((-5.0, 0.0), 0.5, 2.0),
+    ],
+)
+def test_segments_run_along_each_other_within_a_distance(
+    end: tuple[float, float], far: float, shared: float
+) -> None:
+    points = [np.array([point]) for point in ((0.0, 0.0), (10.0, 0.0), (2.0, 0.0), end)]
+    assert _shared_length(*points, np.array([far])).tolist() == pytest.approx([shared])
