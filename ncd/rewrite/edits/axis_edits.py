@@ -18,6 +18,7 @@ from ncd.rewrite.rules.rule import (
     Rule,
     Target,
     count_option,
+    taken_axis_names,
     unused_axis_name,
 )
 
@@ -54,7 +55,7 @@ class RenameAxis(AxisRule):
 
     def candidates(self, target: Target) -> Iterator[tuple[str, Options]]:
         if target.axis:
-            taken = _names(target)
+            taken = taken_axis_names(target.circuit)
             yield from (
                 (target.place, {"to": one}) for one in [c for c in LETTERS if c not in taken][:1]
             )
@@ -67,16 +68,10 @@ class RenameAxis(AxisRule):
         if not isinstance(new, str):
             raise ParseError(f"the name is {short_repr(new)}", where=where, cure="a letter")
         Axis(new)  # raises for a text that is no name
-        if new in _names(target) or new in ("e", "pi", "inf"):
+        if new in taken_axis_names(target.circuit):
             fact = f"there is an axis {new}, or a number of this name"
             raise MismatchError(fact, where=where, cure=unused_axis_name(target.circuit, new))
         return _rename_everywhere(target.term, axis, Axis(new))
-
-
-def _names(target: Target) -> set[str]:
-    cells = target.circuit.cells
-    inner = {axis.name for cell in cells for axis in (*cell.site.axes, *cell.site.reads)}
-    return inner | {axis.name for axis in target.circuit.axes}
 
 
 def _rename_everywhere(term: Term, old: Axis, new: Axis) -> Term:
@@ -163,7 +158,8 @@ class SplitAxis(AxisRule):
             fact = f"axis {axis.name} has size {axis.size_text}, which {first} does not divide"
             raise MismatchError(fact, where=where, cure="a number that divides it")
         _check_local_names(target, axis, where)
-        names = [c for c in LETTERS if c not in _names(target)]
+        taken = taken_axis_names(target.circuit)
+        names = [c for c in LETTERS if c not in taken]
         one = Axis(names[0], first, axis.sequence)
         two = Axis(names[1], axis.size // first, axis.sequence)
         return _split_everywhere(target.term, axis.name, (one, two))

@@ -261,10 +261,15 @@ def unused_layer_name(circuit: Circuit, name: str) -> str:
     return found
 
 
+def taken_axis_names(circuit: Circuit) -> set[str]:
+    """Returns the names that a new axis cannot have: of axes, and of numbers in formulas."""
+    inner = {axis.name for cell in circuit.cells for axis in (*cell.site.axes, *cell.site.reads)}
+    return inner | {axis.name for axis in circuit.axes} | {"e", "pi", "inf"}
+
+
 def unused_axis_name(circuit: Circuit, name: str) -> str:
-    """Returns a name for a new axis that no axis has."""
-    taken = {axis.name for cell in circuit.cells for axis in (*cell.site.axes, *cell.site.reads)}
-    taken |= {axis.name for axis in circuit.axes}
+    """Returns a name for a new axis that no axis has, and no number."""
+    taken = taken_axis_names(circuit)
     found, number = name, 1
     while found in taken:
         number += 1

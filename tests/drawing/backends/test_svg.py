@@ -14,7 +14,7 @@ import ncd
 from ncd.circuit.circuit import array_names
 from ncd.drawing.backends.drawing import Drawing
 from ncd.drawing.backends.painting import commands, number
-from ncd.drawing.backends.svg import write
+from ncd.drawing.backends.svg import rules, write
 from ncd.drawing.elements import style
 from ncd.drawing.elements.labels import sans
 from ncd.drawing.elements.primitives import (
@@ -337,3 +337,14 @@ def test_a_path_that_turns_back_on_itself_keeps_its_turns() -> None:
     assert commands(path) == "M0 5h14h-4h10"
     upright = tuple(line(Point(5, a), Point(5, b)) for a, b in pairwise(xs))
     assert commands(upright) == "M5 0v14v-4v10"
+
+
+def test_the_two_lines_of_a_double_wire_are_as_thick_as_a_wire() -> None:
+    plain, double = rules(False, frozenset()), rules(True, frozenset())
+    width = r"%s\{stroke-width:([\d.]+)"
+    (single,) = re.findall(width % r"\.circuit \.wire path", plain)
+    (outer,) = re.findall(width % r"\.double path", double)
+    (inner,) = re.findall(width % r"\.double \.gap", double)
+    assert float(outer) - float(inner) == pytest.approx(2 * float(single))
+    assert (float(outer) + float(inner)) / 2 == pytest.approx(style.DOUBLE)
+    assert ".double" not in plain
