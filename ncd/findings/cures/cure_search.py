@@ -13,6 +13,7 @@ from ncd.findings.cures.layer_edits import (
     argument_edits,
     direction_edits,
     mode_edits,
+    norm_edits,
     padding_edits,
     parameter_edits,
     projection_edits,
@@ -20,6 +21,7 @@ from ncd.findings.cures.layer_edits import (
     swap_edits,
     switch_edits,
 )
+from ncd.findings.cures.made_array_edits import made_mask_edits, state_edits
 from ncd.findings.cures.mask_edits import mask_edits
 from ncd.findings.cures.number_edits import MIN_COST, number_edits
 from ncd.findings.cures.shape_edits import axis_edits, call_edits, shape_edits
@@ -33,7 +35,7 @@ SECONDS = 5.0  # of one reading
 SEARCHES = (
     *(argument_edits, swap_edits, parameter_edits, switch_edits, direction_edits, axis_edits),
     *(call_edits, shape_edits, shortcut_edits, projection_edits, padding_edits, mode_edits),
-    mask_edits,
+    *(norm_edits, mask_edits, made_mask_edits, state_edits),
 )
 
 

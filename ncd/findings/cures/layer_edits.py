@@ -16,12 +16,14 @@ from ncd.findings.cures.candidate import (
     SIZE_METHODS,
     Candidate,
     insertion_edit,
+    method_edits,
     operands,
     replacement_edit,
 )
 from ncd.findings.cures.shape_edits import JOINING_CALLS
 from ncd.findings.failures.call_reasons import LOSSES, PAIRS
 from ncd.findings.failures.failure import TAKES, Failure, equation, flattened_sizes
+from ncd.findings.failures.layer_reasons import norm_ranks
 from ncd.findings.reading.finding import further_argument
 from ncd.read.python_source.interpreter import SETTINGS, SourceModule
 
@@ -340,6 +342,24 @@ def mode_edits(failure: Failure) -> Iterator[Candidate]:
         elif isinstance(made, ast.Name) and isinstance(failure.trace.model, nn.Module):
             edit = insertion_edit(text, made.lineno, made.end_col_offset or 0, ".eval()")
             yield Candidate((edit,), 6.0, "mode", "meaning")
+
+
+def norm_edits(failure: Failure) -> Iterator[Candidate]:
+    """Yields the norm of as many axes as its array has, or the one picture as a batch."""
+    made, layer, values = failure.constructor_call, failure.layer, failure.values()
+    ranks = norm_ranks(layer) if layer is not None else ()
+    if not ranks or len(values) in ranks or not values or made is None:
+        return
+    text, channels = failure.trace.text, getattr(layer, "num_features", 0)
+    if len(values) == min(ranks) - 1 and values[0] == channels:
+        for node in operands(failure):
+            yield Candidate(method_edits(text, node, ".unsqueeze(0)"), 0.3, "norm")
+    sides = max(1, len(values) - 2)
+    if len(values) in (2, 3, 4, 5) and values[1] == channels:
+        name = ast.unparse(made.func)
+        edit = replacement_edit(text, made.func, f"{name[:-2]}{sides}d")
+        if edit is not None:
+            yield Candidate((edit,), 0.35, "norm")
 
 
 # --- Cures that give convolutions another padding, so that the sizes of two arrays meet

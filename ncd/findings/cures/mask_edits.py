@@ -74,10 +74,14 @@ def _moves(failure: Failure, wrong: WrongMask, node: ast.Call) -> Iterator[tuple
             yield f".expand({count}, -1)", SECOND
         if shape == (*wrong.padding, 1):
             yield ".squeeze(-1)", COST
+        if shape == wrong.padding[::-1]:
+            yield ".transpose(0, 1)", COST
         if len(shape) == len(wrong.padding) and shape[:-1] == wrong.padding[:-1]:
             yield f"[{':, ' * (len(shape) - 1)}:{length}]", SECOND
         return
     yield from _table_moves(wrong, count)
+    if shape == wrong.shared_shape[::-1]:
+        yield ".transpose(0, 1)", COST
     if len(shape) == 2 and shape[0] >= wrong.queries and shape[1] >= wrong.keys:
         rows = length if wrong.queries == wrong.keys else str(wrong.queries)
         yield f"[:{rows}, :{length}]", SECOND

@@ -189,10 +189,10 @@ def _einsum(failure: Failure, call: Any) -> str:
         for letter, size in zip(letters, shape, strict=True):
             old, place = seen.setdefault(letter, (size, i))
             if failure.value(old) != failure.value(size):
+                first = f" in operand {place + 1} (`{operands[place]}`)" if place != i else ""
                 return (
-                    f"{letter} is {size_words(failure, old)} in operand {place + 1} "
-                    f"(`{operands[place]}`) and {size_words(failure, size)} in operand {i + 1} "
-                    f"(`{letters}`)"
+                    f"{letter} is {size_words(failure, old)}{first} and "
+                    f"{size_words(failure, size)} in operand {i + 1} (`{letters}`)"
                 )
     return ""
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 import re
 
+import torch
 from torch import Tensor
 
 from ncd.errors import plain_message, printable_line
 from ncd.findings.failures.call_reasons import axis_reason, call_reason
 from ncd.findings.failures.failure import Failure, equation, equation_words, shape_words, size_words
 from ncd.findings.failures.layer_reasons import layer_reason, subject
+from ncd.findings.reading.number_formats import WrongFormat
 from ncd.words import list_words
 
 WORDS = 160  # letters of a message of the source's own
@@ -20,12 +22,29 @@ def explanation(failure: Failure) -> str:
     """Returns what is wrong and why, without torch's words for its arrays without numbers."""
     return (
         axis_reason(failure)
+        or _format_reason(failure)
         or layer_reason(failure)
         or call_reason(failure)
         or _construction_reason(failure)
         or _kinds(failure)
         or _python_error_reason(failure)
         or _general(failure)
+    )
+
+
+def _format_reason(failure: Failure) -> str:
+    """Returns which numbers a call gets that it does not take, such as whole ones."""
+    error, call = failure.trace.error, failure.call
+    if not isinstance(error, WrongFormat) or call is None:
+        return ""
+    given, taken = (str(one or "").removeprefix("torch.") for one in (error.given, error.taken))
+    shape = shape_words(failure.trace.recorder.values(call.shapes[0]))
+    if error.taken is None or not (error.given.is_floating_point or error.given.is_complex):
+        holds = "True and False" if error.given is torch.bool else "whole ones"
+        return f"{_head(failure)} takes real numbers, but its array ({shape}) holds {holds}."
+    return (
+        f"{_head(failure)} gets an array ({shape}) of {given} beside one of {taken}; "
+        "one format is needed."
     )
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import torch
 from torch import nn
 from torch.nn.modules.batchnorm import _NormBase
 from torch.nn.modules.conv import _ConvNd
+from torch.nn.modules.instancenorm import _InstanceNorm
 from torch.nn.modules.pooling import _AvgPoolNd, _MaxPoolNd
 from torch.nn.modules.rnn import RNNCellBase
 
@@ -62,6 +64,10 @@ def _kind(failure: Failure, real: bool) -> str:
     if real:
         return f"takes real numbers, but its array ({shape}) holds whole ones"
     return f"takes whole numbers (rows of its table), but its array ({shape}) holds real ones"
+
+
+def _format_name(kind: torch.dtype) -> str:
+    return str(kind).removeprefix("torch.")
 
 
 def _linear(failure: Failure, layer: Any) -> str:
@@ -128,16 +134,31 @@ def _sides(layer: nn.Module) -> int:
     return int(sides) if sides.isdigit() else 0
 
 
+def norm_ranks(layer: nn.Module) -> tuple[int, ...]:
+    """Returns how many axes an array of a batch or an instance norm may have.
+
+    >>> norm_ranks(nn.BatchNorm1d(2)), norm_ranks(nn.InstanceNorm2d(2)), norm_ranks(nn.ReLU())
+    ((2, 3), (3, 4), ())
+    """
+    sides = _sides(layer)
+    if not sides or not isinstance(layer, _NormBase):
+        return ()
+    return (
+        (sides + 1, sides + 2) if sides == 1 or isinstance(layer, _InstanceNorm) else (sides + 2,)
+    )
+
+
 def _batch_norm(failure: Failure, layer: Any) -> str:
     values = failure.values()
-    ranks = {1: (2, 3), 2: (4,), 3: (5,)}.get(_sides(layer), (len(values),))
+    ranks = norm_ranks(layer) or (len(values),)
     if len(values) not in ranks:
         wanted = " or ".join(map(str, ranks))
         given = shape_words(values)
         return f"takes an array of {wanted} axes, but gets one of {len(values)} ({given})"
-    if values[1] != layer.num_features:
-        got = size_words(failure, failure.shapes[0][1], "channels")
-        given = _named_sizes(values, AXES[len(values)])
+    axis = int(len(values) != min(ranks) or not isinstance(layer, _InstanceNorm))
+    if values[axis] != layer.num_features:
+        got = size_words(failure, failure.shapes[0][axis], "channels")
+        given = _named_sizes(values, AXES[len(values) + 1 - axis])
         return f"gets {got}: {given}; it takes {attribute(failure, 'num_features')}"
     count = 1
     for i, n in enumerate(values):
@@ -175,9 +196,15 @@ def _group_norm(failure: Failure, layer: Any) -> str:
 
 
 def _recurrent(failure: Failure, layer: Any) -> str:
-    values = failure.values()
+    values, kind = failure.values(), failure.arrays[0].dtype
     if words := _kind(failure, True):
         return words
+    if "dtype" in failure.message:
+        kept = next(layer.parameters()).dtype
+        return (
+            f"gets an array ({shape_words(values)}) of {_format_name(kind)} beside weights of "
+            f"{_format_name(kept)}; one format is needed"
+        )
     if values and values[-1] != layer.input_size:
         got = size_words(failure, failure.shapes[0][-1], "features a step")
         return f"gets {got}; it takes {attribute(failure, 'input_size')}"
@@ -185,7 +212,7 @@ def _recurrent(failure: Failure, layer: Any) -> str:
         return f"takes an array of 3 axes, but gets one of {len(values)} ({shape_words(values)})"
     if len(failure.arrays) > 1:
         given, states = shape_words(values), shape_words(failure.values(1))
-        wanted = shape_words(_states(layer, values))
+        wanted = shape_words(state_shape(layer, values))
         reads, keeps = _state_axes(layer, len(values))
         return (
             f"reads {given} ({reads}), so its first state has to be {wanted} ({keeps}), "
@@ -194,7 +221,8 @@ def _recurrent(failure: Failure, layer: Any) -> str:
     return ""
 
 
-def _states(layer: Any, values: tuple[int, ...]) -> tuple[int, ...]:
+def state_shape(layer: Any, values: tuple[int, ...]) -> tuple[int, ...]:
+    """Returns the shape of the first state that a recurrent layer takes with an input."""
     if isinstance(layer, RNNCellBase):
         return (*values[:-1], int(layer.hidden_size))
     batch = values[0 if layer.batch_first else 1] if len(values) > 2 else 0

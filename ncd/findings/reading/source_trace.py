@@ -19,6 +19,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_iter, tree_leaves, tree_map
 
 from ncd.findings.reading.axis_range import check_axes
+from ncd.findings.reading.number_formats import check_formats
 from ncd.findings.reading.size_table import OutOfTime, SizeTable, check_range
 from ncd.findings.reading.traced_numbers import (
     Real,
@@ -62,6 +63,7 @@ from ncd.read.torch_module.torch_export import quiet
 
 # --- The results of torch's recurrent kernels, whose loops over the steps no reading needs
 
+STACKS = (nn.TransformerEncoder, nn.TransformerDecoder)  # look at the numbers of their masks
 KERNELS = ("lstm", "gru", "rnn_tanh", "rnn_relu")
 
 
@@ -173,6 +175,7 @@ class CallRecorder(TorchFunctionMode):
         try:
             check_axes(self, call)
             check_range(self, call)
+            check_formats(call)
             found = self._run(call, func, args, words)
         except Exception as error:
             call.error = error
@@ -199,6 +202,8 @@ class CallRecorder(TorchFunctionMode):
     def _run(self, call: TracedCall, func: Any, args: Any, words: dict[str, Any]) -> Any:
         if call.name in FIRST_NUMBERS and call.takes:
             return call.takes[0]  # no reading needs them
+        if call.name == "__bool__" and isinstance(getattr(call.layer, "module", None), STACKS):
+            return False  # whether a mask is causal, which changes no shape
         if call.name in KERNELS:
             with self.fake:
                 return kernel(call.name, args)

@@ -10,6 +10,7 @@ from ncd.findings.cures.layer_edits import (
     argument_edits,
     direction_edits,
     mode_edits,
+    norm_edits,
     padding_edits,
     parameter_edits,
     projection_edits,
@@ -17,6 +18,8 @@ from ncd.findings.cures.layer_edits import (
     swap_edits,
     switch_edits,
 )
+from ncd.findings.cures.made_array_edits import made_mask_edits, state_edits
+from ncd.findings.cures.mask_edits import mask_edits
 from ncd.findings.cures.shape_edits import axis_edits, call_edits, shape_edits
 from ncd.findings.failures.failure import failure_of
 from ncd.findings.reading.finding import apply_edits
@@ -180,6 +183,42 @@ CASES = (
      (("nn.Conv2d(3, 8, 5, stride=2, padding=2)(torch.randn(1, 3, 9, 9))", 0.3),)),
     (padding_edits, "k = 5\nnn.Conv2d(3, 8, k, stride=2, padding='same')(torch.randn(1, 3, 9, 9))",
      (("nn.Conv2d(3, 8, k, stride=2, padding=k // 2)(torch.randn(1, 3, 9, 9))", 0.3),)),
+    (state_edits, "r = nn.GRU(3, 4, 2)\nx = torch.ones(5, 7, 3)\nh = torch.zeros(7, 2, 4)\nr(x, h)",
+     (("r(x, h.transpose(0, 1).contiguous())", 0.3), ("h = torch.zeros(2, 7, 4)", 0.5))),
+    (state_edits, "r = nn.LSTM(3, 4, 2)\nx = torch.ones(5, 7, 3)\nh = torch.zeros(7, 4)\nr(x, (h, h))",
+     (("r(x, (h.repeat(2, 1, 1), h.repeat(2, 1, 1)))", 0.3),)),
+    (state_edits, "r = nn.LSTM(3, 4, batch_first=True, bidirectional=True)\nn = 1\nx = torch.ones(7, 5, 3)\nh = torch.zeros(n, 6, 4)\nc = torch.zeros(n, 6, 4)\nr(x, (h, c))",
+     (("h = torch.zeros(n * 2, 7, 4)\nc = torch.zeros(n * 2, 7, 4)", 0.5),)),
+    (state_edits, "r = nn.RNN(3, 4, batch_first=True)\nn = 6\nx = torch.ones(7, 5, 3)\nh = torch.zeros(1, n, 4)\nr(x, h)",
+     (("h = torch.zeros(1, x.size(0), 4)", 0.5),)),
+    (state_edits, "r = nn.GRUCell(3, 4)\nx = torch.ones(7, 3)\nh = torch.zeros(1, 7, 4)\nr(x, h)",
+     (("r(x, h.squeeze(0))", 0.3),)),
+    (state_edits, "r = nn.GRU(3, 4)\nx = torch.ones(5, 7, 6)\nh = torch.zeros(1, 7, 4)\nr(x, h)",
+     ()),
+    (made_mask_edits, "a = nn.MultiheadAttention(4, 2)\nx = torch.ones(9, 3, 4)\nm = torch.zeros(7, 7)\na(x, x, x, attn_mask=m)",
+     (("m = torch.zeros(9, 9)", 0.5),)),
+    (made_mask_edits, "a = nn.MultiheadAttention(4, 2)\nx = torch.ones(9, 3, 4)\nm = torch.triu(torch.ones(7, 7), 1).bool()\na(x, x, x, attn_mask=m)",
+     (("m = torch.triu(torch.ones(9, 9), 1).bool()", 0.5),)),
+    (made_mask_edits, "a = nn.TransformerEncoderLayer(4, 2, 8)\nx = torch.ones(9, 3, 4)\nm = nn.Transformer.generate_square_subsequent_mask(7)\na(x, src_mask=m)",
+     (("m = nn.Transformer.generate_square_subsequent_mask(9)", 0.5),)),
+    (made_mask_edits, "a = nn.MultiheadAttention(4, 2)\nx = torch.ones(9, 3, 4)\nm = torch.zeros(9, 3).bool()\na(x, x, x, key_padding_mask=m)",
+     (("m = torch.zeros(3, 9).bool()", 0.7),)),
+    (mask_edits, "a = nn.MultiheadAttention(4, 2)\nx = torch.ones(9, 3, 4)\nm = torch.zeros(9, 3).bool()\na(x, x, x, key_padding_mask=m)",
+     (("a(x, x, x, key_padding_mask=m.transpose(0, 1))", 0.3),)),
+    (mask_edits, "a = nn.MultiheadAttention(4, 2)\nq = torch.ones(5, 3, 4)\nx = torch.ones(9, 3, 4)\na(q, x, x, attn_mask=torch.zeros(9, 5))",
+     (("a(q, x, x, attn_mask=torch.zeros(9, 5).transpose(0, 1))", 0.3),)),
+    (norm_edits, "b = nn.BatchNorm2d(4)\nx = torch.ones(4, 5, 5)\nb(x)",
+     (("b(x.unsqueeze(0))", 0.3),)),
+    (norm_edits, "b = nn.BatchNorm2d(4)\nx = torch.ones(5, 4)\nb(x)",
+     (("b = nn.BatchNorm1d(4)", 0.35),)),
+    (norm_edits, "b = nn.BatchNorm1d(4)\nx = torch.ones(5, 4, 3, 3)\nb(x)",
+     (("b = nn.BatchNorm2d(4)", 0.35),)),
+    (norm_edits, "b = nn.BatchNorm3d(4)\nx = torch.ones(5, 4, 3, 3)\nb(x)",
+     (("b = nn.BatchNorm2d(4)", 0.35),)),
+    (norm_edits, "b = nn.InstanceNorm3d(4)\nx = torch.ones(5, 4, 3)\nb(x)",
+     (("b = nn.InstanceNorm1d(4)", 0.35),)),
+    (norm_edits, "b = nn.BatchNorm2d(4)\nx = torch.ones(5, 3)\nb(x)",
+     ()),
 )  # fmt: skip
 
 

@@ -1,0 +1,75 @@
+"""The formats of numbers that a call takes, and whether its arrays have them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+PRODUCTS = (  # whose arrays are of one format: a reading without numbers does not ask for it
+    *("linear", "bilinear", "matmul", "__matmul__", "__rmatmul__", "mm", "mv", "bmm", "dot"),
+    *("conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"),
+    *(
+        "addmm",
+        "addmv",
+        "baddbmm",
+        "addbmm",
+        "cdist",
+        "grid_sample",
+        "multi_head_attention_forward",
+    ),
+    *("lstm", "gru", "rnn_tanh", "rnn_relu"),
+    *("batch_norm", "layer_norm", "group_norm"),
+    *("lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell"),
+)
+REAL = (  # which torch has for real numbers alone
+    *("softmax", "log_softmax", "softmin", "gelu", "silu", "mish", "celu", "softplus", "glu"),
+    *("hardswish", "hardsigmoid", "hardshrink", "logsigmoid", "std", "var", "fold", "unfold"),
+    *("batch_norm", "layer_norm", "group_norm", "instance_norm", "rms_norm", "prelu"),
+    *("elu", "elu_", "selu", "leaky_relu", "softshrink", "mean", "log_sigmoid"),
+    *("max_pool1d", "interpolate", "upsample", "grid_sample"),
+    *("adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d"),
+    *("adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d"),
+)
+DROPOUTS = ("dropout", "dropout1d", "dropout2d", "dropout3d", "feature_dropout", "alpha_dropout")
+OF_TENSORS = ("unfold",)  # as a method a cut of any array, as a function of nn.functional not
+WIDE = (torch.float32, torch.float64)  # a reading does not follow the shorter formats of weights
+
+
+class WrongFormat(RuntimeError):
+    """Numbers of a type that a call does not take: those that it gets, and those that it takes."""
+
+    def __init__(self, given: torch.dtype, taken: torch.dtype | None) -> None:
+        super().__init__(f"the type {given} does not go with {taken or 'real numbers alone'}")
+        self.given, self.taken = given, taken
+
+
+def check_formats(call: Any) -> None:
+    """Raises WrongFormat for whole numbers where real ones are taken, and for formats that differ.
+
+    Torch's arrays without numbers, which a reading runs on, are not asked for it by all functions.
+    """
+    words = call.words
+    if not call.takes or words.get("dtype") is not None:
+        return
+    first: Tensor = call.takes[0]
+    trains = call.name in DROPOUTS and words.get("training", words.get(2, True))
+    if (call.name in REAL or trains) and not _is_real(first) and not _is_method(call):
+        raise WrongFormat(first.dtype, None)
+    if call.name not in PRODUCTS:
+        return
+    weights = [one for one in call.takes[2:] if isinstance(one, nn.Parameter)]
+    for other in (*call.takes[1:2], *weights):
+        pair = (first.dtype, other.dtype)
+        if _is_real(first) != _is_real(other) or (pair[0] != pair[1] and {*pair} <= {*WIDE}):
+            raise WrongFormat(*pair)
+
+
+def _is_method(call: Any) -> bool:
+    """Returns whether a call of a name that has two meanings is the method of an array."""
+    return call.name in OF_TENSORS and call.function is torch.Tensor.unfold
+
+
+def _is_real(array: Tensor) -> bool:
+    return array.is_floating_point() or array.is_complex()
