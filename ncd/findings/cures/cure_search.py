@@ -9,6 +9,7 @@ from itertools import islice
 from math import inf
 
 from ncd.findings.cures.candidate import Candidate
+from ncd.findings.cures.device_edits import device_edits
 from ncd.findings.cures.layer_edits import (
     argument_edits,
     direction_edits,
@@ -35,7 +36,7 @@ SECONDS = 5.0  # of one reading
 SEARCHES = (
     *(argument_edits, swap_edits, parameter_edits, switch_edits, direction_edits, axis_edits),
     *(call_edits, shape_edits, shortcut_edits, projection_edits, padding_edits, mode_edits),
-    *(norm_edits, mask_edits, made_mask_edits, state_edits),
+    *(device_edits, norm_edits, mask_edits, made_mask_edits, state_edits),
 )
 
 

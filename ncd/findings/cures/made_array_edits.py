@@ -38,7 +38,7 @@ def state_edits(failure: Failure) -> Iterator[Candidate]:
     first = next((ast.unparse(one) for one in operands(failure) if one not in nodes), "")
     axis = 0 if isinstance(layer, RNNCellBase) or layer.batch_first else 1
     names = {wanted[-2]: f"{first}.size({axis})"} if first.isidentifier() else {}
-    made = [_made_edits(failure, node, given, wanted, names) for node in nodes]
+    made = [_size_edits(failure, node, given, wanted, names) for node in nodes]
     if made and all(made):
         every = dict.fromkeys(edit for part in made for edit in part)
         yield Candidate(tuple(every), COST, "state")
@@ -73,7 +73,7 @@ def made_mask_edits(failure: Failure) -> Iterator[Candidate]:
         return
     kept = {wrong.shape, wrong.shape[::-1]}
     for node in operands(failure):
-        edits = _made_edits(failure, node, wrong.shape, wanted, {})
+        edits = _size_edits(failure, node, wrong.shape, wanted, {})
         if edits and _names_mask(failure, node):
             turned = 0.2 * (wanted in kept)  # a transposition would do, but hardly is meant
             yield Candidate(edits, COST + turned, "mask")
@@ -88,7 +88,7 @@ def _names_mask(failure: Failure, node: ast.expr) -> bool:
 # --- Another shape for the call that makes an array
 
 
-def _made_edits(
+def _size_edits(
     failure: Failure, node: ast.expr, given: Shape, wanted: Shape, names: dict[int, str]
 ) -> tuple[Edit, ...]:
     """Returns the edits after which the text makes an array of another shape; none if unknown.
@@ -100,9 +100,9 @@ def _made_edits(
         wanted: The shape that it is to have.
         names: Expressions of sizes that are to be written so within a function.
     """
-    for call in _makers(failure.trace.tree, node):
+    for call in _maker_calls(failure.trace.tree, node):
         sizes = _size_nodes(call)
-        name = _called(call)
+        name = _function_name(call)
         if name in SQUARE and len({*wanted}) == 1 == len({*given}):
             pairs = [(one, given[0], wanted[0]) for one in sizes[:2]]
         elif name in MAKERS and len(sizes) == len(given) == len(wanted):
@@ -119,7 +119,7 @@ def _made_edits(
     return ()
 
 
-def _makers(tree: ast.AST, node: ast.expr) -> Iterator[ast.Call]:
+def _maker_calls(tree: ast.AST, node: ast.expr) -> Iterator[ast.Call]:
     """Yields the calls that may make an array: in its expression, or where its name is set."""
     places: list[ast.expr] = [node]
     if isinstance(node, ast.Name):
@@ -134,7 +134,7 @@ def _makers(tree: ast.AST, node: ast.expr) -> Iterator[ast.Call]:
         yield from (one for one in ast.walk(place) if isinstance(one, ast.Call))
 
 
-def _called(call: ast.Call) -> str:
+def _function_name(call: ast.Call) -> str:
     return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
 
 

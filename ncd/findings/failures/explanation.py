@@ -6,13 +6,14 @@ import ast
 import re
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from ncd.errors import plain_message, printable_line
 from ncd.findings.failures.call_reasons import axis_reason, call_reason
 from ncd.findings.failures.failure import Failure, equation, equation_words, shape_words, size_words
 from ncd.findings.failures.layer_reasons import layer_reason, subject
-from ncd.findings.reading.number_formats import WrongFormat
+from ncd.findings.reading.device_check import OtherDevice
+from ncd.findings.reading.format_check import WrongFormat
 from ncd.words import list_words
 
 WORDS = 160  # letters of a message of the source's own
@@ -22,6 +23,7 @@ def explanation(failure: Failure) -> str:
     """Returns what is wrong and why, without torch's words for its arrays without numbers."""
     return (
         axis_reason(failure)
+        or _device_reason(failure)
         or _format_reason(failure)
         or layer_reason(failure)
         or call_reason(failure)
@@ -46,6 +48,24 @@ def _format_reason(failure: Failure) -> str:
         f"{_head(failure)} gets an array ({shape}) of {given} beside one of {taken}; "
         "one format is needed."
     )
+
+
+def _device_reason(failure: Failure) -> str:
+    """Returns which array of a call lies on another device, and where it is put there."""
+    error, call = failure.trace.error, failure.call
+    if not isinstance(error, OtherDevice) or call is None:
+        return ""
+    parts = []
+    for i, place in zip(error.arrays, error.places, strict=True):
+        weights = isinstance(call.takes[i], nn.Parameter)
+        shape = shape_words(failure.trace.recorder.values(call.shapes[i]))
+        noun = f"weights ({shape})" if weights else f"an array ({shape})"
+        line = f" (line {place.line})" if place.line else ""
+        device = "the CPU" if place.device == "cpu" else place.device
+        parts.append(f"{noun} on {device}{line}")
+    placement = failure.trace.machine.placement
+    where = ", where there is a GPU" if placement is not None and placement.has_gpu else ""
+    return f"{_head(failure)} gets {list_words(parts)}{where}; all have to lie on one device."
 
 
 def _construction_reason(failure: Failure) -> str:

@@ -19,7 +19,8 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_iter, tree_leaves, tree_map
 
 from ncd.findings.reading.axis_range import check_axes
-from ncd.findings.reading.number_formats import check_formats
+from ncd.findings.reading.device_check import check_devices, follow_devices, placement_of
+from ncd.findings.reading.format_check import check_formats
 from ncd.findings.reading.size_table import OutOfTime, SizeTable, check_range
 from ncd.findings.reading.traced_numbers import (
     Real,
@@ -176,6 +177,7 @@ class CallRecorder(TorchFunctionMode):
             check_axes(self, call)
             check_range(self, call)
             check_formats(call)
+            check_devices(self.machine.placement, call)
             found = self._run(call, func, args, words)
         except Exception as error:
             call.error = error
@@ -185,6 +187,7 @@ class CallRecorder(TorchFunctionMode):
         for each in call.gives:
             self.makers.setdefault(id(each), call)
         self.retained_objects.append(found)
+        follow_devices(self.machine.placement, call, self._is_written(name))
         return tree_map(self._from_torch, found)
 
     def _begin_call(self, name: str, func: Any, args: Any, words: dict[str, Any]) -> TracedCall:
@@ -406,6 +409,7 @@ class SourceTrace:
         self.text, self.symbolic, self.shapes = text, symbolic, shapes
         self.table = SizeTable(deadline)
         self.machine: Interpreter = source_reader.new_machine()
+        self.machine.placement = placement_of(text)
         fake = FakeTensorMode(shape_env=self.table, allow_non_fake_inputs=True)
         self.recorder = CallRecorder(self.machine, self.table, fake, symbolic)
         self.error: Exception | None = None

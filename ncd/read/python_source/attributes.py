@@ -38,7 +38,7 @@ from ncd.read.python_source.other_files import (
 )
 from ncd.read.python_source.source_operators import format_text, kind_name, unknown_result
 from ncd.read.python_source.torch_layers import as_parts, begin, layer, placeholder
-from ncd.read.python_source.torch_names import tensor_method, torch_call
+from ncd.read.python_source.torch_names import DEVICE_METHODS, tensor_method, torch_call
 from ncd.words import nearest_name
 
 # --- The lists of attributes that a source may read, by the kind of value
@@ -118,7 +118,7 @@ PLAIN_KINDS = {kind: frozenset(names.split()) for kind, names in _OF_KINDS.items
 # --- Methods of modules that list their parts, and methods without effect on a diagram
 
 SELF_RETURNING_METHODS = (  # they change numbers, or where they lie, and return the module
-    *("cpu", "cuda", "float", "half", "bfloat16", "type", "requires_grad_"),
+    *("float", "half", "bfloat16", "type", "requires_grad_"),
     *("zero_grad", "load_state_dict", "reset_parameters", "_reset_parameters"),
     "flatten_parameters",
 )
@@ -133,8 +133,8 @@ HOLDING = ("append", "extend", "insert", "add_module", "register_module", "updat
 
 def module_method(machine: Interpreter, value: nn.Module, name: str) -> Any:
     """Returns a listed method of a module."""
-    if name in ("double", "to"):
-        return ListedMethod(name, lambda *args, **named: _convert_weights(value, name, args, named))
+    if name in ("double", "to", *DEVICE_METHODS):
+        return ListedMethod(name, partial(_convert_module, machine, value, name))
     if name in SELF_RETURNING_METHODS:
         return ListedMethod(name, lambda *args, **named: value)
     if name == "state_dict":
@@ -201,6 +201,14 @@ def check_parts(machine: Interpreter, value: nn.Module, new: Any) -> None:
     for part in tree_leaves(new):
         if isinstance(part, nn.Module) and any(one is value for one in part.modules()):
             raise machine.refuse("a module cannot be a part of itself", "another module")
+
+
+def _convert_module(
+    machine: Interpreter, value: nn.Module, name: str, *args: Any, **named: Any
+) -> Any:
+    """Returns a module on another device, or of which the weights have 64 bits."""
+    given = [name] if name in DEVICE_METHODS else [*args, *named.values()]
+    return machine.put(_convert_weights(value, name, args, named), given)
 
 
 def _convert_weights(
@@ -618,6 +626,8 @@ def _of_module(machine: Interpreter, value: nn.Module, name: str) -> Any:
 
 
 def _of_tensor(machine: Interpreter, value: Tensor, name: str) -> Any:
+    if name == "device" and machine.placement is not None:
+        return torch.device(machine.placement.device(value) or "cpu")
     if name in TENSOR_VALUES:
         return machine.attempt(lambda: TENSOR_VALUES[name](value))
     if name in TENSOR_METHODS:

@@ -16,6 +16,7 @@ from torch.fx.traceback import annotate
 from ncd.errors import plain_message, printable_line
 from ncd.notation.call_form import ModuleCall
 from ncd.notation.term_reader import TextError, spoken
+from ncd.read.device_places import Placement
 
 # --- Errors in a visitor's source, with their positions
 
@@ -347,6 +348,7 @@ class Interpreter:
     failure: SourceException | TextError | None = None  # with which a module stopped
     root: nn.Module | None = None  # the module that is drawn
     runner: Callable[[nn.Module, Any, Any], Any] | None = None  # of calls that are carried out
+    placement: Placement | None = None  # of arrays and weights; None if a source uses one device
     box: Callable[..., Any] | None = None  # makes one, see elsewhere.py
     assumed_settings: dict[str, dict[str, Any]] = field(
         default_factory=dict
@@ -383,6 +385,17 @@ class Interpreter:
         default_factory=dict
     )  # what classes are made with in the place of usual widths, see model_choice.py
     first_layers: bool = False  # whether torch's stacks of equal layers are made with one of them
+
+    def put(self, value: Any, given: Iterable[Any]) -> Any:
+        """Returns a value that the source puts on the device that is among some arguments."""
+        if self.placement is None:
+            return value
+        if any(isinstance(one, UnknownValue) for one in given):
+            self.placement = None  # nobody knows where it is
+            return value
+        device = self.placement.named_device(given)
+        line = getattr(self.node, "lineno", 0)
+        return self.placement.put(value, device, line) if device else value
 
     @property
     def strict(self) -> bool:

@@ -90,6 +90,7 @@ def begin(
         machine.attempt(real.__init__, subject, *args, **_without_placement(named))
     for part in subject.modules():
         _fill(part)
+    machine.put(subject, [named.get("device")])
 
 
 def _of_one_layer(

@@ -17,6 +17,7 @@ from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
 from torch.nn.modules.conv import _ConvNd
 from torch.nn.modules.instancenorm import _InstanceNorm
 
+from ncd.read.device_places import named_device
 from ncd.read.python_source.interpreter import (
     BuiltinFunction,
     Interpreter,
@@ -32,7 +33,8 @@ from ncd.read.python_source.torch_layers import LAZY, parameter, spread
 
 NUMBERS = 2**22  # of a tensor whose numbers are computed
 WORK = 2**27  # numbers of all these tensors together
-IDENTITY_METHODS = ("cpu", "cuda", "requires_grad_", "detach_")
+DEVICE_METHODS = ("cpu", "cuda")
+IDENTITY_METHODS = ("requires_grad_", "detach_")
 COPY_METHODS = ("contiguous", "clone")  # which weights without memory need not be
 NUMBER_DEPENDENT_METHODS = ("item", "tolist", "nonzero", "masked_select", "equal", "allclose")
 IGNORED_ARGUMENTS = ("device", "pin_memory", "non_blocking", "generator", "layout", "memory_format")
@@ -51,6 +53,8 @@ TENSOR_TYPES = {  # by the names of their tensors
 def tensor_method(machine: Interpreter, value: Tensor, name: str) -> Any:
     """Returns a listed method of a tensor."""
     weights = not machine.tracing and is_placeholder(value)
+    if name in DEVICE_METHODS:
+        return ListedMethod(name, lambda *args, **named: machine.put(value, [name]))
     if name in IDENTITY_METHODS or (weights and name in COPY_METHODS):
         return ListedMethod(name, lambda *args, **named: value)
     if name == "backward":
@@ -59,7 +63,7 @@ def tensor_method(machine: Interpreter, value: Tensor, name: str) -> Any:
         return ListedMethod(
             name, lambda *args, **named: value
         )  # the numbers of weights do not matter
-    if name in ("to", "type"):
+    if name in ("to", "type", "type_as"):
         return ListedMethod(
             name, lambda *args, **named: _convert_dtype(machine, value, args, named)
         )
@@ -72,8 +76,9 @@ def tensor_method(machine: Interpreter, value: Tensor, name: str) -> Any:
 def _convert_dtype(
     machine: Interpreter, value: Tensor, args: tuple[Any, ...], named: dict[str, Any]
 ) -> Any:
-    """Returns a tensor of another dtype; devices are ignored."""
+    """Returns a tensor of another dtype, or on another device."""
     given = [*args, *named.values()]
+    value = machine.put(value, given)
     kind = next((found for x in given if (found := _type(x)) is not None), None)
     return value if kind is None else torch_call(machine, value.to, (kind,), {})
 
@@ -108,7 +113,8 @@ def torch_call(
     if refused := [name for name in REFUSED_ARGUMENTS if named.get(name) is not None]:
         raise machine.refuse(f"the argument {refused[0]} is not understood here", "its result")
     machine.step(machine.node, 5)
-    return _count_numbers(machine, machine.attempt(function, *args, **given))
+    found = _count_numbers(machine, machine.attempt(function, *args, **given))
+    return machine.put(found, [named.get("device")])
 
 
 def _flat(values: Any, depth: int) -> list[Any]:
@@ -318,6 +324,10 @@ def _nothing(machine: Any, *args: Any, **named: Any) -> None:
     return None
 
 
+def _has_gpu(machine: Any) -> bool:
+    return machine.placement is not None and bool(machine.placement.has_gpu)
+
+
 def _no(machine: Any, *args: Any, **named: Any) -> bool:
     return False
 
@@ -327,7 +337,7 @@ def _quiet(machine: Any, function: Any = None, *args: Any, **named: Any) -> Any:
 
 
 def _device(machine: Any, *args: Any, **named: Any) -> torch.device:
-    return torch.device("cpu")
+    return torch.device((machine.placement is not None and named_device(args)) or "cpu")
 
 
 def _checkpoint(machine: Any, function: Any, *args: Any, **named: Any) -> Any:
@@ -449,7 +459,7 @@ CUDA = Namespace(
     "torch.cuda",
     {
         **native(
-            is_available=_no, synchronize=_nothing, empty_cache=_nothing, manual_seed=_nothing
+            is_available=_has_gpu, synchronize=_nothing, empty_cache=_nothing, manual_seed=_nothing
         ),
         "amp": Namespace("torch.cuda.amp", native(autocast=_quiet)),
     },

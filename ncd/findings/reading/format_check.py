@@ -34,7 +34,10 @@ REAL = (  # which torch has for real numbers alone
 )
 DROPOUTS = ("dropout", "dropout1d", "dropout2d", "dropout3d", "feature_dropout", "alpha_dropout")
 OF_TENSORS = ("unfold",)  # as a method a cut of any array, as a function of nn.functional not
-WIDE = (torch.float32, torch.float64)  # a reading does not follow the shorter formats of weights
+FOLLOWED_FORMATS = (
+    torch.float32,
+    torch.float64,
+)  # a reading does not follow the shorter formats of weights
 
 
 class WrongFormat(RuntimeError):
@@ -62,7 +65,9 @@ def check_formats(call: Any) -> None:
     weights = [one for one in call.takes[2:] if isinstance(one, nn.Parameter)]
     for other in (*call.takes[1:2], *weights):
         pair = (first.dtype, other.dtype)
-        if _is_real(first) != _is_real(other) or (pair[0] != pair[1] and {*pair} <= {*WIDE}):
+        if _is_real(first) != _is_real(other) or (
+            pair[0] != pair[1] and {*pair} <= {*FOLLOWED_FORMATS}
+        ):
             raise WrongFormat(*pair)
 
 

@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 from ncd.findings.failures.explanation import explanation
 from ncd.findings.failures.failure import failure_of
-from ncd.findings.reading.number_formats import WrongFormat
+from ncd.findings.reading.format_check import WrongFormat
 from ncd.findings.reading.source_trace import SourceTrace
 from ncd.findings.search import findings
 
