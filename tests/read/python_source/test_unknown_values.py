@@ -528,3 +528,27 @@ def test_a_function_that_extends_one_with_a_gradient_of_its_own_is_itself() -> N
     x = torch.randn(2, 5, 3)
     assert found.shapes == ((2, 3),)
     assert torch.allclose(ncd.compile(found.term)(x), 3 * x.sum(1), atol=1e-5)
+
+
+def test_private_names_are_those_of_their_class() -> None:
+    source = """
+class Base(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.__scale = 2
+    def __scaled(self, x):
+        return x * self.__scale
+    def forward(self, x):
+        return self.__scaled(x)
+class Net(Base):
+    def __init__(self):
+        super().__init__()
+        self.__scale = 5
+    def __scaled(self, x):
+        return x * 7
+    def forward(self, x):
+        return super().forward(x) + self.__scale
+Net()(torch.randn(3, 4))
+"""
+    x = torch.randn(3, 4)
+    assert torch.allclose(ncd.compile(read_source(source).term)(x), 2 * x + 5)
