@@ -97,11 +97,9 @@ def _views(base: Node) -> list[Node]:
     """Returns the nodes that share memory with a node, directly or through others."""
     found: list[Node] = []
     for user in base.users:
-        if user.args and user.args[0] is base:
-            if user.op == "call_function" and in_place(user):
-                found += _views(user)
-            elif _is_view(user):
-                found += [user, *_views(user)]
+        changes = user.op == "call_function" and in_place(user)
+        if user.args and user.args[0] is base and (changes or _is_view(user)):
+            found += [user, *_views(user)]
     return found
 
 

@@ -103,11 +103,28 @@ def _of_parts(x: Tensor, last: Callable[[Tensor, Tensor, Tensor], Tensor]) -> Te
     return last(whole, one, other)
 
 
+def _changed_before(x: Tensor, part: slice) -> Tensor:
+    """Adds to an array in place, then to a part of what came out of that."""
+    whole = x * 2
+    whole += x
+    whole[part] += 3
+    return whole * 3
+
+
+def _changed_twice(x: Tensor) -> Tensor:
+    whole = x * 2
+    whole += x
+    whole *= 3
+    return whole + 1
+
+
 PARTS: dict[str, tuple[Callable[[Tensor], Tensor], bool]] = {
     # what is read behind a change in place, and whether it shows through another array
     "the part alone": (lambda x: _of_parts(x, lambda whole, one, other: one * 3), False),
     "the whole": (lambda x: _of_parts(x, lambda whole, one, other: whole * 3), True),
     "another part": (lambda x: _of_parts(x, lambda whole, one, other: one * other), True),
+    "the whole that was changed before": (lambda x: _changed_before(x, slice(2)), True),
+    "the whole, changed twice": (_changed_twice, False),
     "a part of an input": (lambda x: x[:, :4].add_(1) * 3, True),
 }
 
