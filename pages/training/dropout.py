@@ -2,6 +2,7 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
+from ncd.app.panels.learning.dropout_gap import DROPOUT_GAP
 from ncd.app.panels.learning.dropout_masks import DROPOUT_MASKS
 from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
 from ncd.app.panels.walk.shapes_and_cost import COST_TABLE, SHAPES
@@ -41,5 +42,5 @@ render_page(
     entry=catalogue["dropout"],
     lead=LEAD,
     why=WHY,
-    panels=(DROPOUT_MASKS, VALUES, SOURCE, AUTOGRAD_GRAPH, COST_TABLE, SHAPES),
+    panels=(DROPOUT_MASKS, DROPOUT_GAP, VALUES, SOURCE, AUTOGRAD_GRAPH, COST_TABLE, SHAPES),
 )

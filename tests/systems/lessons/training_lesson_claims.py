@@ -6,12 +6,13 @@ from collections.abc import Mapping
 
 import ncd
 from ncd.app.panels.images.shortcuts import PANEL_SIZES
+from ncd.app.panels.learning.dropout_gap import EXAMPLES, loss_curves
 from ncd.app.panels.learning.dropout_masks import MaskedSum, masked_sum
 from ncd.app.panels.learning.signal_depth import SignalDepth, signal_depth, verdict
 from ncd.run.seeding import generator
 from ncd.systems.images.published_resnet import SIZES, TITLES
 from ncd.systems.inputs.run_inputs import opening_inputs
-from ncd.systems.networks.dropout_layer import RATES
+from ncd.systems.networks.dropout_layer import EVAL, RATES, TRAIN
 from ncd.systems.networks.weight_initialisation import INITS
 from tests.systems.lessons.facts import Claim, Facts, answer
 
@@ -44,6 +45,12 @@ def masked(f: Facts, example: int = 0) -> MaskedSum:
     weight, bias = module.W_2.weight[0], float(module.W_2.bias[0].detach())
     rate = float(RATES[f.settings["p"]])
     return masked_sum(f.value("relu")[example], weight, bias, rate, generator(0, "masks"))
+
+
+def unseen_ratio(f: Facts) -> float:
+    """The loss of unseen examples with dropout, over that without."""
+    own, without = loss_curves(f.settings["p"], TRAIN, 0), loss_curves(0, EVAL, 0)
+    return own.unseen[-1] / without.unseen[-1]
 
 
 # --- resnet
@@ -119,6 +126,19 @@ LESSONS: Mapping[str, Mapping[str, Claim]] = {
         ),
         "In evaluation nothing is left out and nothing is divided: each number passes as it is.": (
             lambda f: {*masks(f)} == {1.0}
+        ),
+        "What it is for: without dropout 24 examples are learned by heart, and the loss of unseen "
+        "ones rises again.": lambda f: (
+            (own := loss_curves(0, EVAL, 0)).training[-1] < 0.01
+            and own.unseen[-1] > min(own.unseen) + 0.2
+            and EXAMPLES == 24
+        ),
+        "With it that loss ends a quarter smaller.": lambda f: abs(unseen_ratio(f) - 0.75) < 0.02,
+        "If 0.8 is left out, it can no longer learn its own examples, and gains nothing with the "
+        "others.": lambda f: (
+            RATES[f.settings["p"]] == "0.8"
+            and loss_curves(3, TRAIN, 0).training[-1] > 0.6
+            and unseen_ratio(f) > 1
         ),
     },
     "resnet": {
