@@ -378,7 +378,8 @@ def usual_number(value: Any, name: str) -> int | float | None:
     if not isinstance(value, UnknownValue):
         return None
     function = value.name.removesuffix(RESULT_SUFFIX)
-    sized = type(usual_value(function.removeprefix("get_"))) is int
+    makes = function.startswith(("make_", "build_", "create_"))  # layers, not how many
+    sized = not makes and type(usual_value(function.removeprefix("get_"))) is int
     if function != value.name and "." not in function and not sized:  # it may give a module
         return None
     if function == value.name and is_class_name(value):
