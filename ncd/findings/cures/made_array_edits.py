@@ -109,6 +109,7 @@ def _size_edits(
             pairs = list(zip(sizes, given, wanted, strict=True))
         else:
             continue
+        names = {old: ast.unparse(one) for one, old, _ in pairs} | names  # for exchanged sizes
         edits = [
             replacement_edit(failure.trace.text, one, _size_words(one, old, new, names))
             for one, old, new in pairs

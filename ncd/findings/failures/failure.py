@@ -186,6 +186,7 @@ def history(failure: Failure, array: Tensor, axis: int, most: int = 12) -> list[
 
 # --- Sizes in words, with the places in the text that they come from
 
+SINGULAR = {"channels": "channel", "features": "feature"}
 FRONT = SourceNumber(0, 0, 0, 0)  # before all others
 AXES = {
     2: ("batch", "channels"),
@@ -209,7 +210,8 @@ def size_words(failure: Failure, expr: Any, noun: str = "") -> str:
     table = failure.trace.table
     while expr in table.windows:
         expr = table.windows[expr]
-    value = f"{table.value(expr)} {noun}".strip()
+    count = table.value(expr)
+    value = f"{count} {SINGULAR.get(noun, noun) if count == 1 else noun}".strip()
     if expr in table.places:
         place = table.places[expr]
         if place.is_input:

@@ -23,6 +23,7 @@ from ncd.read.configs.decoder_table import DENSE, SPARSE
 from ncd.read.configs.latent_and_state_configs import rank
 from ncd.systems.language_models.decoder import DecoderDesign, Heads, Norm, decoder
 from ncd.systems.language_models.expert_mixture import Routing, softmax_router
+from ncd.systems.recurrent.gated_convolution import gated_convolution
 from ncd.systems.recurrent.selective_state import mamba_block
 from ncd.systems.recurrent.state_mixers import StateMixer
 
@@ -36,7 +37,7 @@ POSITIONS = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_lengt
 HEAD = ("head_dim", "kv_channels")
 EPS = ("rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon", "norm_epsilon", "norm_eps")
 ACTIVATION = ("hidden_act", "hidden_activation", "activation_function", "activation")
-KERNEL = ("mamba_d_conv", "conv_kernel", "linear_conv_kernel_dim")
+KERNEL = ("conv_L_cache", "mamba_d_conv", "conv_kernel", "linear_conv_kernel_dim")
 EXPERTS = ("num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts")
 CHOSEN_EXPERTS = ("num_experts_per_tok", "moe_top_k")
 SHARED_EXPERT_WIDTH = ("shared_expert_intermediate_size", "shared_intermediate_size")
@@ -46,6 +47,7 @@ MEANINGS = {
     "x": "hidden features of the shared expert",
     "i": "features inside a layer with a state",
     "s": "numbers of the state for each of them",
+    "z": "features inside a gated convolution",
     "r": "features from which the steps are made",
 }
 OF_STATES = {
@@ -150,6 +152,8 @@ def _attention_sizes(fields: Fields, choices: Mapping[str, Any], m: int) -> dict
 
 def _state_sizes(fields: Fields, mixer: str, m: int) -> dict[str, int]:
     """Returns the sizes of layers with a state."""
+    if mixer == "convolution":
+        return {"z": m}
     if mixer == "mamba":
         i, s = (
             m * fields.integer("mamba_expand", default=2),
@@ -238,6 +242,9 @@ def _mixer(fields: Fields, choices: Mapping[str, Any]) -> Callable[..., Term] | 
         return None
     eps, kernel = fields.number(*EPS, default=choices["eps"]), fields.integer(*KERNEL, default=4)
     bias = fields.flag(fields.name_of("mamba_proj_bias", "use_bias"))
+    if choices["mixer"] == "convolution":
+        biased = fields.flag("conv_bias")
+        return lambda z, **others: gated_convolution(z, kernel, biased)
     if choices["mixer"] == "mamba":
         return lambda i, **others: mamba_block(i, kernel, bias, "i", eps)
     limits = fields.get("time_step_limit")  # infinity is written in several ways

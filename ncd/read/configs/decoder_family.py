@@ -162,7 +162,7 @@ def _periodic_layers(values: Values, name: str, usual: int, place: int) -> list[
 
 
 KIND_LETTERS = {"M": "mamba", "*": "attention", "-": "mlp", "E": "moe"}
-STATES, PARTS_ALONE = ("linear_attention", "mamba"), ("mlp", "moe")
+STATES, PARTS_ALONE = ("linear_attention", "mamba", "conv"), ("mlp", "moe")
 
 
 def hybrid(values: Values) -> Values:
@@ -204,6 +204,19 @@ def hybrid_granite(values: Values) -> Values:
 
 def hybrid_sparse(values: Values) -> Values:
     return {**hybrid(values), **sparse(values)}
+
+
+def lfm2(values: Values) -> Values:
+    """LFM2 takes two thirds of the width of its feed-forward, made a multiple of another number."""
+    width = values.get("block_ff_dim", values.get("intermediate_size"))
+    if values.get("block_auto_adjust_ff_dim", True) and type(width) is int:
+        factor = values.get("block_ffn_dim_multiplier", 1)
+        unit = values.get("block_multiple_of", 256)
+        if type(factor) in (int, float) and type(unit) is int and unit > 0:
+            width = -(-int(factor * (2 * width // 3)) // unit) * unit
+    found = hybrid({**values, "attn_layer_indices": values.get("full_attn_idxs")})
+    tied = values.get("tie_embedding", values.get("tie_word_embeddings"))
+    return {**found, "intermediate_size": width, "tie_word_embeddings": tied}
 
 
 def states_alone(values: Values) -> Values:

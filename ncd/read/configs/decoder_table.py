@@ -34,6 +34,7 @@ from ncd.read.configs.decoder_family import (
     hybrid_of_parts,
     hybrid_sparse,
     jamba,
+    lfm2,
     modern,
     neo,
     neox,
@@ -332,6 +333,13 @@ DENSE: Mapping[str, Family] = {
         {**BY_FIELD, "mixer": "mamba2", "turn": 0.5, "eps": 1e-5},
         {"mamba_d_head": "auto", "mamba_d_state": 256, "attn_layer_indices": []},
         hybrid,
+    ),
+    "lfm2": Family(
+        "LFM2",
+        "Liquid AI 2025, LFM2",
+        {"mixer": "convolution", "qk_norm": "head", "tied": True, "theta": 1e6, "eps": 1e-5},
+        {"conv_L_cache": 3},
+        lfm2,
     ),
     "nemotron_h": Family(
         "Nemotron-H",

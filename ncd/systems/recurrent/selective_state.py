@@ -91,14 +91,16 @@ def mamba_block(size: int, w: int, bias: bool, d: str = "d", eps: float = 0) -> 
     return Wire("t m -> t m, t m") >> Block(body, "Mamba Block", "module", "mixer")
 
 
-def short_convolution(size: int, w: int, d: str, name: str = INPUTS, bias: bool = True) -> Term:
+def short_convolution(
+    size: int, w: int, d: str, name: str = INPUTS, bias: bool = True, activated: bool = True
+) -> Term:
     """Returns a map of each feature's last w positions, for features ``d`` of that size."""
     steps = (
         Einsum(f"t {d} -> {d} t"),
         *((Pad("t -> u", w - 1, 0),) if w > 1 else ()),
         Conv(f"{d} {'u' if w > 1 else 't'} -> {d} t", name, w, 1, 0, bias, groups=size),
         Einsum(f"{d} t -> t {d}"),
-        Elementwise("silu"),
+        *((Elementwise("silu"),) if activated else ()),
     )
     return Block(Then(*steps), "Short Convolution", "window")
 

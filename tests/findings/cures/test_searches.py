@@ -191,6 +191,8 @@ CASES = (
      (("h = torch.zeros(n * 2, 7, 4)\nc = torch.zeros(n * 2, 7, 4)", 0.5),)),
     (state_edits, "r = nn.RNN(3, 4, batch_first=True)\nn = 6\nx = torch.ones(7, 5, 3)\nh = torch.zeros(1, n, 4)\nr(x, h)",
      (("h = torch.zeros(1, x.size(0), 4)", 0.5),)),
+    (state_edits, "r = nn.GRU(3, 4, 2, True, True)\nn = 2\nx = torch.ones(7, 5, 3)\nh = torch.zeros(x.size(0), n, 4)\nr(x, h)",
+     (("r(x, h.transpose(0, 1).contiguous())", 0.3), ("h = torch.zeros(n, x.size(0), 4)", 0.5))),
     (state_edits, "r = nn.GRUCell(3, 4)\nx = torch.ones(7, 3)\nh = torch.zeros(1, 7, 4)\nr(x, h)",
      (("r(x, h.squeeze(0))", 0.3),)),
     (state_edits, "r = nn.GRU(3, 4)\nx = torch.ones(5, 7, 6)\nh = torch.zeros(1, 7, 4)\nr(x, h)",

@@ -76,3 +76,12 @@ def test_a_search_in_vain_keeps_no_other_one_from_its_cure() -> None:
         GROUPED.replace("heads=8", "heads=2"),
         GROUPED.replace("groups=2", "groups=8"),
     }
+
+
+def test_a_layer_made_for_one_channel_is_a_cure_that_changes_the_model() -> None:
+    (found,) = findings("nn.Conv2d(3, 8, 3)(torch.randn(2, 1, 9, 9))")
+    assert found.says.startswith("Conv2d gets 1 channel (the channels of the input, line 1): ")
+    assert [(cure.changes, cure.text) for cure in found.cures] == [
+        ("model", "nn.Conv2d(1, 8, 3)(torch.randn(2, 1, 9, 9))"),
+        ("input", "nn.Conv2d(3, 8, 3)(torch.randn(2, 3, 9, 9))"),
+    ]

@@ -28,6 +28,7 @@ DELTA = {
     **{"linear_key_head_dim": 6, "linear_value_head_dim": 5, "linear_conv_kernel_dim": 3},
 }
 STATES = {"mamba_n_heads": 8, "mamba_n_groups": 2, "mamba_d_state": 6, "mamba_d_conv": 3}
+CONVOLUTIONS = {"conv_L_cache": 3, "block_multiple_of": 8}
 # Settings by the type of the configuration, the first word of the name.
 DECODERS: Mapping[str, Mapping[str, Any]] = {
     "arcee": TINY,
@@ -103,6 +104,11 @@ DECODERS: Mapping[str, Mapping[str, Any]] = {
         **{"vocab_size": 99, "hidden_size": 32, "num_hidden_layers": 2, "num_heads": 8},
         **{"head_dim": 8, "n_groups": 1, "use_bias": True, "tie_word_embeddings": True},
     },
+    "lfm2": {**TINY, **CONVOLUTIONS, "full_attn_idxs": [1, 3]},
+    "lfm2, wide": {
+        **{**TINY, **CONVOLUTIONS, "conv_bias": True, "block_auto_adjust_ff_dim": False},
+        "layer_types": ["conv", "conv", "full_attention", "conv"],
+    },
     "mpt": {**OLD, "expansion_ratio": 2},
     "nemotron": TINY,
     "nemotron_h": {
@@ -169,6 +175,17 @@ NAMES = (
 )
 BAMBA = ((r"feed_forward", "mlp"), (r"pre_ff_layernorm", "post_attention_layernorm"))
 VAULT = (("pre_feedforward_layernorm", "post_attention_layernorm"),)
+LFM2 = (
+    (r"\bconv\.o_proj", "mixer.out_proj"),
+    (r"\bconv\.(conv|in_proj)", r"mixer.\1"),
+    (r"([qk])_layernorm", r"\1_norm"),
+    (r"feed_forward\.w1", "mlp.gate_proj"),
+    (r"feed_forward\.w3", "mlp.up_proj"),
+    (r"feed_forward\.w2", "mlp.down_proj"),
+    ("operator_norm", "input_layernorm"),
+    ("ffn_norm", "post_attention_layernorm"),
+    ("embedding_norm", "norm"),
+)
 NEMOTRON_H = (
     (r"mixer\.([qkvo]_proj)", r"self_attn.\1"),
     (r"mixer\.(up|down)_proj", r"mlp.\1_proj"),
@@ -183,6 +200,7 @@ OTHERS = {
     "bamba": BAMBA,
     "glm4": GLM4,
     "vaultgemma": VAULT,
+    "lfm2": LFM2,
     "mamba2": NEMOTRON_H,
     "nemotron_h": NEMOTRON_H,
 }
@@ -239,6 +257,9 @@ def _parts(kind: str, config: Any, key: str, value: Tensor) -> Weights:
     place, _, last = key.rpartition(".")
     name = place.rpartition(".")[2]
     base = place.rpartition(".")[0]
+    if name == "in_proj" and kind == "lfm2":
+        parts = dict(zip("BCx", value.chunk(3), strict=True))
+        return {f"{base}.in_{one}.{last}": part for one, part in parts.items()}
     if name in ("in_proj", "conv1d", "in_proj_qkvz", "in_proj_ba", "in_proj_qkv"):
         parts = _states(config, name, value)
         return {f"{base}.{one}.{last}": part for one, part in parts.items()}

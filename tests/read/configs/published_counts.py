@@ -14,6 +14,10 @@ def _llama(kind: str, m: int, d: int, n: int, h: int, v: int, **more: Any) -> di
     }
 
 
+LFM2 = {"layer_types": ["conv", "conv", "full_attention"] * 2 + ["conv", "conv"]}
+LFM2["layer_types"] += ["full_attention", "conv"] * 4
+
+
 def _experts(e: int, c: int, inner: int = 0, **more: Any) -> dict[str, Any]:
     return {
         **{"num_experts": e, "num_experts_per_tok": c, **more},
@@ -154,6 +158,15 @@ COUNTS: Mapping[str, tuple[Mapping[str, Any], int]] = {
         _llama("gpt_oss", 2880, 2880, 36, 64, 201088, num_key_value_heads=8, head_dim=64)
         | {"num_local_experts": 128, "num_experts_per_tok": 4},
         116_829_156_672,
+    ),
+    "LFM2 350M": (
+        _llama("lfm2", 1024, 6656, 16, 16, 65536, num_key_value_heads=8) | LFM2,
+        354_483_968,
+    ),
+    "LFM2 1.2B": (
+        _llama("lfm2", 2048, 0, 16, 32, 65536, num_key_value_heads=8)
+        | {**LFM2, "block_ff_dim": 12288},
+        1_170_340_608,
     ),
     "Jamba": (
         _llama("jamba", 4096, 14336, 32, 32, 65536, num_key_value_heads=8)
