@@ -134,7 +134,8 @@ class DependenceProbe:
         """Returns other numbers for an array."""
         now, below = self.base[id], self._array(id).below
         if below is not None:
-            return (now + 1 + draw) % below.numel
+            far = max(1, below.numel // 7)  # of many whole numbers a neighbour may mean the same
+            return (now + far * (1 + draw)) % below.numel
         random = generator(draw, f"probe {id}")
         return STRENGTH * torch.randn(now.shape, dtype=now.dtype, generator=random)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import ncd
 from ncd.app.panels.language_models.sampling_steps import Cuts, cuts, written_texts
 from ncd.systems.inputs.run_inputs import InputSpec
 from ncd.systems.inputs.story_model import SAMPLE
 from ncd.systems.language_models.token_sampling import TEMPERATURES
 from tests.app.panels.views import scene
-from tests.systems.lessons.facts import Claim, Facts
+from tests.systems.lessons.facts import Claim, Facts, answer
 
 
 def read(f: Facts) -> tuple[str, ...]:
@@ -21,6 +22,13 @@ def left(f: Facts) -> Cuts:
     """The chances after each step, as the page shows them."""
     here = scene("sampling", feed=InputSpec(text=read(f)), **f.settings)
     return cuts(here.circuit, here.trace)
+
+
+def greedy(f: Facts) -> bool:
+    """Whether all tokens are the likeliest if all random numbers are 0."""
+    scores, z = scene("sampling", feed=InputSpec(text=read(f)), **f.settings).inputs
+    tokens, _ = ncd.compile(f.circuit.term)(scores, 0 * z)
+    return len(z) > 1 and set(tokens.tolist()) == {int(scores.argmax())}
 
 
 def texts(f: Facts) -> dict[str, float]:
@@ -59,6 +67,11 @@ LESSONS: Mapping[str, Mapping[str, Claim]] = {
             and Facts(f.entry, f.settings, {"ask": "numbers:v22"}).answer == "60"
             and f.lit == ["Map > u"]
         ),
+        "If all random numbers were 0, on what would the tokens still depend?": answer(
+            "on the input scores only"
+        ),
+        "On the scores only: each draw would be the likeliest token.": greedy,
+        "That is greedy, which always writes the same.": "it draws nothing",
         "Beams find a likelier text than it does.": lambda f: (
             texts(f)["4 beams"] < texts(f)["greedy"]
         ),

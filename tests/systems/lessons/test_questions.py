@@ -90,6 +90,8 @@ COMPUTED = [
      "reaches 9 of the 1,024 places of y"),
     ("batch-norm", {}, "mixes:b", ALL, "reaches all 8 places of b"),
     ("gpt-2", {}, "mixes:t", LATER, "reaches places 7 to 12 of t"),
+    ("sampling", {}, "mixes:b", SAME, "reaches place 4 of b, and no other"),
+    ("sampling", {}, "cut:v1", "on the input scores only", "the same for another input z."),
     # what is left when something is cut
     ("multi-head-attention", {}, "cut:n6", "on nothing: it is the same for every input",
      "Whatever goes in, the same comes out."),
