@@ -289,7 +289,10 @@ class InputSearch:
             return
         self.seen.add(key)
         self._set_fits(fits)
-        guess = guess_of(self.names, ways) if self.usual is not None else Guess(ways, "")
+        try:
+            guess = guess_of(self.names, ways) if self.usual is not None else Guess(ways, "")
+        except RuntimeError:  # of arrays for which there is no memory
+            return
         steps = self.machine.steps
         with self.machine.with_step_budget(RUN_STEPS):
             done = try_run(self.machine, self.model, guess.inputs, self.named)

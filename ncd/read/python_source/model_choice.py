@@ -224,7 +224,7 @@ def _argument_text(key: str, value: Any, machine: Interpreter) -> str | None:
     """Returns an argument as it is written, or None."""
     if value is ...:
         return BLANK
-    if type(value) in PLAIN_TYPES:
+    if type(value) in PLAIN_TYPES or value == {}:
         return repr(value)
     if isinstance(value, ExternalModule):
         return UNKNOWN_MODULE
@@ -373,6 +373,8 @@ def usual_size(
             return value
     if name in sizes:
         return sizes[name]
+    if name.endswith("kwargs"):
+        return {}
     size = size_of(name, first, scope, partial(first_step, machine))
     others = (
         lambda: size,

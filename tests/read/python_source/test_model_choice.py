@@ -337,3 +337,17 @@ class Whole(nn.Module):
     found = read_source(SIZES + whole)
     assert found.call.drawn == "Net"
     assert "Whole is not drawn: it takes more than 400,000 steps." in found.note
+
+
+def test_settings_that_are_handed_on_by_name_are_none() -> None:
+    source = """
+class Net(nn.Module):
+    def __init__(self, dim, layer_kwargs):
+        super().__init__()
+        self.layer = nn.Linear(dim, 5, **layer_kwargs)
+    def forward(self, x):
+        return self.layer(x)
+"""
+    found = read_source(source)
+    assert found.call.line == "Net(dim=64, layer_kwargs={})(torch.randn(1, 64))"
+    assert read_source(source + found.call.line).shapes == found.shapes == ((1, 5),)
