@@ -22,6 +22,7 @@ IMAGE_SIZE_NAMES = (
     "image_size",
     "img_size",
     "input_size",
+    "in_size",
     "image_resolution",
     "resolution",
 )
@@ -75,6 +76,7 @@ def of_settings(settings: dict[str, Any]) -> Iterator[str]:
         if type(n) is int and 0 < n < WIDEST:
             if type(sides := settings.get("spatial_dims")) is int and 0 < sides < 4:
                 yield f"1x{n}{'x32' * sides}"
+            yield from (f"1x{n}x{side}x{side}" for side in sides_in(settings))
             yield from (f"10x{n}", f"1x16x{n}", f"1x{n}x32x32")
             return
 
@@ -102,8 +104,16 @@ def of_layer(layer: nn.Module) -> Iterator[str]:
 
 def sides_of(model: nn.Module) -> list[int]:
     """Returns the side of a picture given in the settings of a module."""
+    return sides_in(settings_of(model))
+
+
+def sides_in(settings: dict[str, Any]) -> list[int]:
+    """Returns the side of a picture given in settings.
+
+    >>> sides_in({"in_size": (224, 224), "img_size": (3, 32, 32), "resolution": None})
+    [32, 224]
+    """
     found = []
-    settings = settings_of(model)
     for name in IMAGE_SIZE_NAMES:
         value = settings.get(name)
         sides = value if isinstance(value, tuple | list) else (value,)

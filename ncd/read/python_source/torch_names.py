@@ -97,6 +97,9 @@ def _type(value: Any) -> torch.dtype | None:
     )
 
 
+PYTHON_DTYPES = {"float": torch.float64, "int": torch.int64, "bool": torch.bool}
+
+
 def torch_call(
     machine: Interpreter,
     function: Callable[..., Any],
@@ -105,6 +108,8 @@ def torch_call(
 ) -> Any:
     """Returns what a listed function of torch gives."""
     given = {name: value for name, value in named.items() if name not in IGNORED_ARGUMENTS}
+    if isinstance(kind := given.get("dtype"), BuiltinFunction):
+        given["dtype"] = PYTHON_DTYPES.get(kind.name, kind)
     for one in _flat((*args, *given.values()), 0):
         if isinstance(one, UnknownValue):
             return unknown_result(machine, one)

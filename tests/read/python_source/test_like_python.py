@@ -163,6 +163,7 @@ TENSORS = """
 [sh(torch.linspace(0, 1, 1))]
 [sh(torch.arange(1, 5)), sh(torch.arange(0, 1, 0.25)), sh(torch.arange(5, 1, -2))]
 [sh(torch.arange(end=4))]
+[torch.arange(4, dtype=float).dtype == torch.float64, torch.ones(2, dtype=int).sum().item()]
 [sh(torch.Tensor(2, 3)), sh(torch.Tensor()), sh(torch.Tensor([1, 2])), sh(torch.LongTensor(2))]
 [sh(torch.FloatTensor([1]))]
 [torch.LongTensor([1]).dtype, torch.Tensor(2).dtype, torch.FloatTensor(2, 1).dtype]

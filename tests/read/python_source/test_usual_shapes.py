@@ -280,3 +280,18 @@ class Optional(nn.Module):
 def test_two_optional_inputs_may_be_given() -> None:
     assert [*optional(Optional())] == [["a"], ["a", "b"]]
     assert [*optional(Takes())] == []
+
+
+def test_a_model_of_boxes_takes_a_picture_where_its_settings_have_the_size_of_one() -> None:
+    source = """
+from .layers import Block
+class Net(nn.Module):
+    def __init__(self, in_channels=3, {0}=(96, 96)):
+        super().__init__()
+        self.in_channels, self.{0} = in_channels, {0}
+        self.block = Block(in_channels)
+    def forward(self, x):
+        return self.block(x)
+"""
+    assert source_reader.read_source(source.format("in_size")).shapes == ((1, 3, 96, 96),)
+    assert source_reader.read_source(source.format("other")).shapes == ((10, 3),)
