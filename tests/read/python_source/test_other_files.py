@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+from torch import nn
 
 from ncd.circuit.elaborate import elaborate
 from ncd.language.op import Op
 from ncd.ops import Linear, Opaque
+from ncd.read.python_source.other_files import _widths
 from ncd.read.python_source.source_reader import read_source
 from ncd.read.recognise import Reading
 from ncd.run.guard import ValuesEnd, check_calls
@@ -236,3 +240,23 @@ def test_a_class_that_cannot_be_made_is_told() -> None:
         "may not fit: ValueError: no."
     ) in found.note
     assert found.call.line == "Part(width=64)(torch.randn(1, 64))"
+
+
+@pytest.mark.parametrize(
+    ("args", "named", "widths"),
+    [
+        ((), {}, [0, 0]),
+        ((8,), {"out_channels": 3}, [8, 3]),
+        ((2, 3, 4), {}, [2, 3]),
+        ((2, "mean", 4), {}, [2, 0]),
+        ((True, 3), {}, [0, 0]),
+        ((nn.Linear(4, 6),), {}, [4, 6]),  # it is led through layers that it is given
+        ((), {"mlp": nn.Sequential(nn.Linear(4, 5), nn.ReLU(), nn.Linear(5, 7))}, [4, 7]),
+        ((nn.ReLU(),), {"in_channels": 2}, [2, 0]),
+        ((nn.Linear(4, 6),), {"in_channels": 2, "out_channels": 3}, [2, 3]),
+    ],
+)
+def test_the_widths_of_a_layer_of_another_file(
+    args: tuple[Any, ...], named: dict[str, Any], widths: list[int]
+) -> None:
+    assert _widths(args, named) == widths

@@ -51,6 +51,8 @@ def test_depth_to_space_undoes_space_to_depth() -> None:
     ("text", "fact", "place"),
     [
         ("", "it is not one line with one value", ""),
+        ("ims; x", "it is not one line with one value", "ims; x"),
+        ("del ims", "it is not one line with one value", "del ims"),
         ("ims", "nothing is done with it", "ims"),
         ("rearrange(ims)", "rearrange takes an array and a pattern", "rearrange(ims)"),
         ("rearrange(ims, b)", "the pattern is a text in quotes", "b"),
