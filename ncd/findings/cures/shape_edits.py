@@ -148,22 +148,26 @@ def _kinds(failure: Failure) -> Iterator[Candidate]:
     words = failure.message.lower()
     if "type" not in words and "long" not in words and "float" not in words:
         return
-    rows = text.rstrip().split("\n")
-    last = rows[-1].rstrip()
-    if isinstance(failure.layer, nn.Embedding) and re.fullmatch(r"\d+([x×]\d+)*", last):
-        count = int(failure.layer.num_embeddings)
-        edit = Edit(len(rows), len(last), len(last), f"#{count}")
-        yield Candidate((edit,), 0.4, "kind", "input")
-    for node in operands(failure):
+    inputs = [*_whole_inputs(failure)] if isinstance(failure.layer, nn.Embedding) else []
+    yield from inputs
+    made = failure.trace.recorder.maker(failure.arrays[0]) if failure.arrays else None
+    drawn = made is None or made.name in ("randn", "rand", "empty")  # below 0 too
+    for node in operands(failure) if not (inputs and drawn) else ():
         for kind, cost in ((".long()", 0.8), (".float()", 0.9)):
             yield Candidate(method_edits(text, node, kind), cost, "kind")
-    if isinstance(failure.layer, nn.Embedding):
-        yield from _whole_inputs(failure)
+    if isinstance(failure.layer, nn.MultiheadAttention):  # one array is mostly given three times
+        every = [method_edits(text, node, ".float()") for node in [*operands(failure)][:3]]
+        yield Candidate(tuple(edit for edits in every for edit in edits), 0.85, "kind")
 
 
 def _whole_inputs(failure: Failure) -> Iterator[Candidate]:
-    """Yields ``torch.randint`` in the place of ``torch.randn`` for an input of tokens."""
+    """Yields an input of tokens: ``torch.randint`` for ``torch.randn``, ``#100`` at a shape."""
     assert isinstance(failure.layer, nn.Embedding)
+    rows = failure.trace.text.rstrip().split("\n")
+    last = rows[-1].rstrip()
+    if re.fullmatch(r"\d+([x×]\d+)*", last):
+        bound = Edit(len(rows), len(last), len(last), f"#{int(failure.layer.num_embeddings)}")
+        yield Candidate((bound,), 0.4, "kind", "input")
     for node in ast.walk(failure.trace.tree):
         name = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
         if isinstance(node, ast.Call) and name in ("torch.randn", "torch.rand"):
