@@ -212,8 +212,8 @@ def test_run_says_what_came_out_and_what_was_measured(name: str, capsys: Capture
     for said, array, out in zip(found["outputs"], term.cod, outputs, strict=True):
         assert said["array"] == str(array)
         assert said["shape"] == list(out.shape)
-        assert said["mean"] == pytest.approx(out.mean().item(), abs=1e-6)
-        assert said["std"] == pytest.approx(out.std(unbiased=False).item(), rel=1e-4)
+        assert said["mean"] == pytest.approx(out.double().mean().item(), abs=1e-6)
+        assert said["std"] == pytest.approx(out.double().std(unbiased=False).item(), rel=1e-4)
     assert found["finite"] is True
     assert 0 < found["seconds"]["forward"] < found["seconds"]["forward and backward"]
     stated = peak(ncd.elaborate(term))

@@ -79,9 +79,11 @@ def plain_run(term: Term) -> tuple[list[Tensor], list[Tensor], tuple[Tensor, ...
     leaves = [*reals, *module.parameters()]
     random = generator(0, "cotangent")
     drawn = [torch.randn(y.shape, generator=random) for y in outputs]
-    flows = [flow if flow.ndim else torch.ones(()) for flow in drawn]
-    grads = torch.autograd.grad(outputs, leaves, flows, retain_graph=True)
-    return leaves, list(grads), outputs
+    starts = [flow if flow.ndim else torch.ones(()) for flow in drawn]
+    pairs = zip(outputs, starts, strict=True)
+    real, flows = zip(*((y, flow) for y, flow in pairs if y.requires_grad), strict=True)
+    grads = torch.autograd.grad(real, leaves, flows, retain_graph=True)
+    return leaves, list(grads), real
 
 
 def svg(dot: str) -> str:

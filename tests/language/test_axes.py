@@ -196,7 +196,8 @@ def test_a_preset_is_one_of_the_entry_and_has_a_source(entry: Entry) -> None:
         assert preset.source
 
 
-NUMBER_BY_NUMBER = ("adam-mnist", "adamw-bert")  # steps without a product, which alone are FLOPs
+# Steps without a product, which alone are FLOPs.
+NUMBER_BY_NUMBER = ("adam-mnist", "adamw-bert", "top-k", "gpt-2-samples", "nucleus")
 
 
 @pytest.mark.few(25)

@@ -19,7 +19,7 @@ RESOLUTION = 2**16  # random numbers: as many parts has the line from 0 to 1
 MOST_KEPT = 40  # as in GPT-2's samples
 
 
-def sampling(v: int = WORD_COUNT, k: int = 10, b: int = 6, t: int = 3, p: int = 2) -> Term:
+def sampling(v: int = WORD_COUNT, k: int = 10, b: int = 6, t: int = 2, p: int = 2) -> Term:
     """Returns b draws of the next token and the logarithms of their chances.
 
     Args:
