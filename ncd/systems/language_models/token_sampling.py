@@ -5,11 +5,12 @@ from __future__ import annotations
 from functools import lru_cache
 
 from ncd.circuit.elaborate import Axes
+from ncd.circuit.knob import Knob
 from ncd.language.blocks import Block
 from ncd.language.terms import Id, Term, Then
 from ncd.language.wire import Wire
 from ncd.ops import Cumulative, Index, Map, Named, Reduce, Softmax, Top
-from ncd.systems.catalogue_entry import Entry, Knob, Preset
+from ncd.systems.catalogue_entry import Entry, Preset
 
 TEMPERATURES = ("0.2", "0.5", "0.7", "1", "1.5", "2")
 SHARES = ("0.5", "0.8", "0.9", "0.95", "1")
