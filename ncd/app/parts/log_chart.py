@@ -23,7 +23,11 @@ class ChartLine(NamedTuple):
 
 
 def log_chart(
-    title: str, lines: Mapping[str, ChartLine], across: str, backwards: bool = False
+    title: str,
+    lines: Mapping[str, ChartLine],
+    across: str,
+    backwards: bool = False,
+    ends: tuple[int, int] | None = None,
 ) -> str:
     """Returns lines on a scale of powers of ten, each with its name at its end.
 
@@ -34,6 +38,7 @@ def log_chart(
         lines: The lines by name.
         across: What the places are that they go over.
         backwards: Whether the last place is at the left, and lines end at the first one.
+        ends: The numbers of the first and the last place; 1 and their count if left out.
 
     >>> "✗" in log_chart("Size", {"a": ChartLine((1.0, 0.0), "teal", True)}, "step")
     True
@@ -49,19 +54,20 @@ def log_chart(
     def along(i: int) -> float:
         return LEFT + (WIDE - LEFT - RIGHT) * i / max(count - 1, 1)
 
-    ends = one_below_another(
+    first, last = ends or (1, count)
+    labels = one_below_another(
         [place(own[-1]) if own else place(0) for own in logs.values()], TALL - FOOT
     )
     names = sorted(lines, key=lambda name: lines[name].is_chosen)  # the chosen one on top
-    rows = dict(zip(logs, ends, strict=True))
+    rows = dict(zip(logs, labels, strict=True))
     paths = "".join(
         _line(name, lines[name], logs[name], along, place, rows[name]) for name in names
     )
-    foot = _foot(across, (1, count)[::turn], along(count - 1))
+    foot = _foot(across, (first, last)[::turn], along(count - 1))
     return (
         f'<figure style="margin:0"><figcaption>{markup.text(title)}</figcaption>'
         f'<svg viewBox="0 0 {WIDE} {TALL}" width="{WIDE}" height="{TALL}" role="img" '
-        f'style="max-width:100%" aria-label="{markup.text(title)}, over {count} of {across}">'
+        f'style="max-width:100%" aria-label="{markup.text(title)}, {across} {first} to {last}">'
         f"{_scale(low, high, place)}{foot}{paths}</svg></figure>"
     )
 

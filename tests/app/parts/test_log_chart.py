@@ -87,6 +87,13 @@ def test_the_chosen_line_is_thick_and_drawn_last() -> None:
     assert bold == ["one"]
 
 
+def test_the_places_may_have_numbers_of_their_own() -> None:
+    html = log_chart("Loss", {"a": ChartLine((1.0, 2.0, 3.0), "teal", True)}, "steps", ends=(0, 20))
+    (foot,) = (group for group in inside(html, "g") if "steps" in group)
+    assert inside(foot, "text") == ["0", "steps", "20"]
+    assert 'aria-label="Loss, steps 0 to 20"' in html
+
+
 @pytest.mark.parametrize(("backwards", "ends"), [(False, ["1", "3"]), (True, ["3", "1"])])
 def test_a_chart_may_go_backwards(backwards: bool, ends: list[str]) -> None:
     html = chart(backwards, a=([1.0, 10.0, 100.0], True))
@@ -96,7 +103,7 @@ def test_a_chart_may_go_backwards(backwards: bool, ends: list[str]) -> None:
     assert inside(foot, "text") == [ends[0], "layer", ends[1]]
     middle = (LEFT + WIDE - RIGHT) / 2
     assert [float(own["x"]) for own in tags(foot, "text")] == [LEFT, middle, WIDE - RIGHT]
-    assert 'aria-label="Size &lt;1&gt;, over 3 of layer"' in html
+    assert 'aria-label="Size &lt;1&gt;, layer 1 to 3"' in html
 
 
 @pytest.mark.parametrize(

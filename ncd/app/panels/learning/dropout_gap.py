@@ -81,7 +81,8 @@ def show_dropout_gap(scene: Scene) -> None:
                 name: ChartLine(getattr(found, name), colour, name == "unseen")
                 for name, colour in COLOURS.items()
             },
-            "tens of steps",
+            "steps",
+            ends=(0, STEPS),
         )
         for title, found in titles.items()
     )
