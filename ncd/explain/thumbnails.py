@@ -43,8 +43,9 @@ POSITION = 5.0  # the height of a position's features
 FEATURES = 22.0, 56.0  # the least and the greatest height of features
 WIDE, NARROW = 56.0, 22.0  # the width of features, and of those of one head
 ROW = 100.0  # the width of all heads, at most
-PICTURE, CHANNEL = 52.0, 26.0  # the side of an image, and of a channel
-CHANNELS = 8  # channels shown, the liveliest
+PICTURE, ONE_OF_SEVERAL, CHANNEL = 52.0, 36.0, 26.0  # the side of an image, and of a channel
+CHANNELS = 8  # channels shown, the liveliest; and pictures
+BATCHES = ("b", "batch")  # axes that are no channels
 BARS = 24  # the height of bars, in pixels of their tile
 
 
@@ -229,10 +230,6 @@ class _Painter:
         )
         return png(Image.fromarray(np.dstack([solid, np.uint8(filled * 255)])))
 
-    def colour(self, channels: CellGrid) -> bytes:
-        """Returns a picture of one channel in grey, of three in colour, from least to most."""
-        return png(Image.fromarray(rgb_image(np.broadcast_to(channels, (3, *channels.shape[1:])))))
-
 
 # --- Kinds of pictures: how many tiles of what size, and what stands in them
 
@@ -246,6 +243,7 @@ class _Maps:
     max_pictures: int
     max_columns: int = COLUMNS
     sides: tuple[int, int] = (1, 1)  # the dimensions that are rows and columns, the last ones
+    channels: int = 1  # maps of a tile
     painting: ClassVar[str] = "map"  # how a page paints it: as a map, as bars, or in its colours
     choice: ClassVar[str] = ""  # what is chosen where there is much: columns, or whole maps
 
@@ -301,16 +299,23 @@ class _Channels(_Maps):
         return maps[order], f"; the {self.max_pictures} liveliest of {len(maps):,} channels"
 
 
-class _Picture(_Maps):
-    """The channel or the three channels of a picture that goes in."""
+class _Pictures(_Maps):
+    """Pictures that go in, each of one channel or of three."""
 
     painting = "colour"
 
+    def choose_tiles(self, maps: CellGrid) -> tuple[CellGrid, str]:
+        pictures = maps.reshape(-1, self.channels, *self.shape)
+        chosen, note = super().choose_tiles(pictures)
+        return chosen.reshape(-1, *self.shape), note
+
     def shades(self, maps: CellGrid, ends: ColourRange) -> CellBytes:
-        return rgb_image(np.broadcast_to(maps, (3, *maps.shape[1:])))
+        pictures = maps.reshape(-1, self.channels, *maps.shape[1:])
+        channels = np.broadcast_to(pictures, (len(pictures), 3, *maps.shape[1:]))
+        return rgb_image(np.moveaxis(channels, 1, 0))
 
     def paint_tiles(self, maps: CellGrid, painter: _Painter) -> list[bytes]:
-        return [painter.colour(maps)]
+        return [png(Image.fromarray(picture)) for picture in self.shades(maps, painter.range)]
 
 
 class _Shares(_Maps):
@@ -399,12 +404,21 @@ def _stripes(array: Array, rows: Axis, features: list[Axis]) -> _Grid:
 def _images(array: Array, space: Axis, goes_in: bool) -> _Grid:
     *more, wide = space.shape
     high, count = prod(more), array.numel // space.numel  # more dimensions stand below each other
-    is_picture = goes_in and count in (1, 3)
-    side = PICTURE if is_picture or count == 1 else CHANNEL
+    shape, sides = (high, wide), (len(more), 1)
+    others = [axis for axis in array if axis is not space and axis.name not in BATCHES]
+    colours = [axis for axis in others if axis.numel in (1, 3) and not axis.sequence]
+    if goes_in and (colours or not others):
+        last = sorted(colours, key=lambda axis: axis.numel)[-1:]
+        channels = prod(axis.numel for axis in last)
+        count //= channels
+        side = PICTURE if count == 1 else ONE_OF_SEVERAL
+        order = _order(array, *last, space)
+        maps: _Maps = _Pictures(order, shape, CHANNELS, sides=sides, channels=channels)
+    else:
+        side = PICTURE if count == 1 else CHANNEL
+        maps = _Channels(_order(array, space), shape, CHANNELS, sides=sides)
     size = side * wide / max(high, wide), side * high / max(high, wide)
-    kind = _Picture if is_picture else _Channels
-    maps = kind(_order(array, space), (high, wide), CHANNELS, sides=(len(more), 1))
-    return _Grid(maps, 1 if is_picture else min(count, CHANNELS), size)
+    return _Grid(maps, min(count, CHANNELS), size)
 
 
 def _vector(array: Array, is_distribution: bool) -> _Grid:

@@ -11,8 +11,9 @@ reads:
   ``cells`` (the bytes of :attr:`ncd.explain.thumbnails.ThumbnailCells.shades`, in base64),
   ``signed`` (which scale), and ``said`` (what it is, in words). For a run at other sizes, in a
   browser, there is what ``thumbnail_cells.js`` needs to choose anew: ``order`` (of the dimensions),
-  ``sides`` (how many of the last are rows, and columns), ``most`` (columns), and ``choice`` (what
-  is chosen of many: "columns" with the largest numbers, or the liveliest "maps").
+  ``sides`` (how many of the last are rows, and columns), ``most`` (columns), ``choice`` (what
+  is chosen of many: "columns" with the largest numbers, or the liveliest "maps"), and ``channels``
+  (of a picture in colours).
 """
 
 from __future__ import annotations
@@ -108,4 +109,5 @@ def _array_data(cells: ThumbnailCells) -> dict[str, Any]:
         "sides": cells.grid.kind.sides,
         "most": cells.grid.kind.max_columns,
         "choice": cells.grid.kind.choice,
+        "channels": cells.grid.kind.channels,
     }

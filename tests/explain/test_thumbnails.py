@@ -149,6 +149,20 @@ def test_three_channels_that_go_in_are_one_picture_in_colour() -> None:
     assert len(of("c:3 u:2x2", values).tiles) == 3
 
 
+def test_a_batch_of_pictures_that_go_in_is_a_tile_for_each() -> None:
+    values = torch.zeros(9, 3, 2, 2)
+    values[:, 0], values[1, 1] = 1, 1
+    made = of("b:9 c:3 u:2x2", values, origin="input")
+    assert sizes(made) == [(2, 2)] * 8 and made.description.endswith("the first 8 of 9 pictures")
+    assert [pixels(made, n)[0, 0, :3].tolist() for n in (0, 1)] == [[255, 0, 0], [255, 255, 0]]
+    last = of("u:2x2 c:3 b:9", values.permute(2, 3, 1, 0), origin="input")
+    assert (pixels(last, 1) == pixels(made, 1)).all()
+    three = values[:3, 0]  # three pictures in grey, and no picture in colour
+    assert sizes(of("b:3 u:2x2", three, origin="input")) == [(2, 2)] * 3
+    features = of("b:3 c:4 u:2x2", torch.rand(3, 4, 2, 2), origin="input")
+    assert features.description.endswith("; the 8 liveliest of 12 channels")
+
+
 def test_one_channel_that_goes_in_is_a_picture_in_grey() -> None:
     values = torch.tensor([[0.0, 0.5], [1.0, 0.0]])
     grey = pixels(of("u:2x2", values, origin="input"))[..., :3]

@@ -87,6 +87,9 @@ ARRAYS = [
     ("c:20 x:9x7", torch.randn(20, 9, 7) * torch.arange(20)[:, None, None]),  # the liveliest
     ("c:3 x:5x4", torch.rand(3, 5, 4)),
     ("c:1 x:5x4", torch.rand(1, 5, 4)),
+    ("b:2 c:3 x:5x4", torch.rand(2, 3, 5, 4)),
+    ("x:5x4 c:3 b:10", torch.rand(5, 4, 3, 10)),
+    ("b:3 x:5x4", torch.rand(3, 5, 4)),
     ("m:300", torch.randn(300)),
     ("~y:8 m:8", torch.cat([torch.randn(63), torch.tensor([900.0])]).reshape(8, 8)),  # an outlier
     ("~y:4 m:3", torch.tensor([[float("-inf"), 1, 2]] * 4)),

@@ -6,7 +6,7 @@ from collections import Counter, deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, pairwise
 from math import inf
 
 import numpy as np
@@ -30,7 +30,17 @@ from ncd.drawing.elements.routing import (
     inset,
     room,
 )
-from ncd.drawing.marks.marks import bend_side, foreign, in_marks, kind, mark_bend, mark_width
+from ncd.drawing.marks.marks import (
+    bend_side,
+    footroom,
+    foreign,
+    headroom,
+    in_marks,
+    is_box,
+    kind,
+    mark_bend,
+    mark_width,
+)
 from ncd.drawing.placement.axis_labels import Names
 from ncd.drawing.placement.repeated_parts import RepeatedPart
 from ncd.drawing.placement.thumbnail_places import NOWHERE, ThumbnailPlaces
@@ -50,6 +60,7 @@ _IDLE: deque[_Highs] = deque(maxlen=4)  # solvers take longer to make than to ru
 # ``b`` is lower or higher. A gap is a bend that costs nothing lower, and is forbidden higher.
 Bend = tuple[int, int, float, float, float]
 GAP = 0.0, inf
+TOLERANCE = 1e-6  # drawing units
 
 
 @lru_cache(maxsize=2048)
@@ -145,6 +156,8 @@ def rows(plan: Plan, gaps: Gaps, repeats: Sequence[RepeatedPart] = ()) -> list[R
         part.state(stack, rooms[s])
         for unit in plan.steps[s - 1] if s else ():
             part.step(unit, spread[s])
+        if s > part.first:
+            part.separate_boxes(plan.steps[s - 1])
         if before.get(s, -1) >= part.first:
             part.want_level(plan, before[s], s)
         if s in wholes or s == len(plan.states) - 1:
@@ -201,6 +214,7 @@ class _LevelProblem:
         ] = {}  # of the latest state, and of borders
         self.bends = {(0, 1, 0.0): (HEIGHT, HEIGHT)}
         self.gaps: list[Bend] = []
+        self.box_gaps: list[Bend] = []  # few are needed, as those of the states keep most boxes
 
     def state(self, stack: Sequence[WireGroup], rooms: Sequence[Room]) -> None:
         if not self.wires:
@@ -256,10 +270,29 @@ class _LevelProblem:
             lower, higher = self.bends.get(key, (0.0, 0.0))
             self.bends[key] = (lower + cost * DOWN_FACTOR, higher + cost)
 
+    def separate_boxes(self, step: Sequence[PlanItem]) -> None:
+        """Adds the distances between boxes of the last step: each is as high as on both its sides.
+
+        In one state they are kept by what stands between the arrays.
+        """
+        before, after = ([*wires.items()] for wires in self.wires[-2:])  # from top to bottom
+        boxes = []
+        for unit in step if len(step) > 1 else ():
+            ins = [place for port, place in before if port in unit.ins]
+            outs = [place for port, place in after if port in unit.outs]
+            if is_box(unit.glyph) and ins and outs:
+                boxes.append((unit.glyph, ins, outs))
+        for (glyph, ins, outs), (lower, lower_ins, lower_outs) in pairwise(boxes):
+            least = style.ARRAY_GAP + footroom(glyph) + headroom(lower)
+            for (above, down), (below, up) in ((ins[-1], lower_outs[0]), (outs[-1], lower_ins[0])):
+                self.box_gaps.append((above, below, least + down - up, *GAP))
+
     def rows(self, start: float) -> Iterator[Rows]:
         """Yields the rows of its states, the first wire of the first one at ``start``."""
         bends = [(*key, *cost) for key, cost in self.bends.items()]
         found = self.straight() or levels(self.count, (*bends, *self.gaps))
+        if any(found[b] - found[a] < least - TOLERANCE for a, b, least, *_ in self.box_gaps):
+            found = levels(self.count, (*bends, *self.gaps, *self.box_gaps))
         start -= found[2] if len(found) > 2 else 0.0
         for wires in self.wires:
             yield {wire: start + found[n] + y for wire, (n, y) in wires.items()}

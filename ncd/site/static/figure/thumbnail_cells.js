@@ -23,11 +23,12 @@ export function thumbnailCells(told, { data, dims }) {
   let [starts, down, across] = of.map((own) => places(dims, own));
   const known = data.filter(Number.isFinite);
   if (!known.length) return null;
-  const count = starts.length;
-  const most = told.painting === "colour" ? count : told.tiles.length;
+  const { channels } = told;
+  const count = starts.length / channels;
+  const most = told.tiles.length;
   const read = (start, y, x) => data[start + y + x];
   if (told.choice === "maps") starts = liveliest(starts, most, (start) => down.flatMap((y) => across.map((x) => read(start, y, x))));
-  starts = starts.slice(0, most);
+  starts = starts.slice(0, most * channels);
   if (told.choice === "columns" && across.length > COLUMNS) {
     const loud = (x) => Math.max(...starts.flatMap((start) => down.map((y) => finite(Math.abs(read(start, y, x))))));
     across = largest(across, COLUMNS, loud);
@@ -78,7 +79,7 @@ function pool(maps, most) {
 }
 
 // Returns the bytes: places on the scale, shares of the largest for bars, or colours.
-function painted({ painting }, maps, known, signed) {
+function painted({ painting, channels }, maps, known, signed) {
   const flat = maps.flat(2);
   const shape = [maps.length, maps[0].length, maps[0][0].length];
   if (painting === "bars") {
@@ -88,8 +89,9 @@ function painted({ painting }, maps, known, signed) {
   if (painting === "colour") {
     const [low, high] = [Math.min(...flat.map(finite)), Math.max(...flat.map(finite))];
     const channel = (value) => Math.round((255 * (finite(value) - low)) / (high - low || 1));
-    const pixels = maps[0].flatMap((row, y) => row.flatMap((_, x) => [0, 1, 2].map((i) => channel((maps[i] ?? maps[0])[y][x]))));
-    return { shape: [1, shape[1], shape[2]], cells: Uint8Array.from(pixels) };
+    const pictures = maps.filter((_, i) => i % channels === 0).map((_, n) => [0, 1, 2].map((i) => maps[n * channels + (i % channels)]));
+    const pixels = pictures.flatMap((own) => own[0].flatMap((row, y) => row.flatMap((_, x) => own.map((map) => channel(map[y][x])))));
+    return { shape: [pictures.length, shape[1], shape[2]], cells: Uint8Array.from(pixels) };
   }
   const high = scaleEnd(known);
   const low = signed ? -high : 0;
