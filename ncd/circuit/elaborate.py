@@ -219,10 +219,12 @@ class Axes:
     def _check_names(self, sketch: Term) -> None:
         """Raises UnknownNameError for a slip, as a table may serve terms that lack some names.
 
-        A name is one if it nearly is a name that has no size here, or if the term has none of them.
+        A name is one if it nearly is a name that has no size here, or if a term with axes has none
+        of them.
         """
         names = _axis_names(sketch)
-        if not (unknown := self.sizes.keys() - names):
+        unknown = self.sizes.keys() - names
+        if not unknown or not names:
             return
         formulas = (rule for rule in self._rules().values() if isinstance(rule, SizeFormula))
         unknown -= {name for formula in formulas for name in formula.names}
