@@ -12,7 +12,9 @@ from ncd.read.python_source.interpreter import SourceModule
 
 GPU = re.compile(r"""\.cuda\(|["'](?:cuda|mps)\b""")
 CONDITIONAL_DEVICE = re.compile(r"is_available\(\)\s*else")  # "cuda" if … else "cpu"
-OTHER_PLACING = re.compile(r"set_default_(?:device|tensor_type)|Accelerator\(|with torch\.device")
+OTHER_PLACING = re.compile(  # a wrapper for several devices moves what it is called with
+    r"set_default_(?:device|tensor_type)|Accelerator\(|with torch\.device|DataParallel\("
+)
 MIXING = (  # which take arrays of two devices, or no numbers of the second
     *("__getitem__", "__setitem__", "copy_", "type_as", "to", "expand_as", "view_as", "reshape_as"),
     *("set_", "__get__", "__set__"),
