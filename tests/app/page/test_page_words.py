@@ -698,7 +698,7 @@ def test_the_last_text_that_could_be_read_stays(session: dict[str, Any]) -> None
     found, error = own_page._read(OWN)
     assert found is not None and error is None and session[own_page.LAST_TEXT_KEY] == OWN
     again, error = own_page._read("Id(")
-    assert again is found and error is not None
+    assert again is not None and again.entry.text == OWN and error is not None
     with patch.object(own_page.url, "switch_entry") as change:
         own_page._read(OWN)
         assert not change.called
