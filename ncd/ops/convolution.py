@@ -432,6 +432,9 @@ class ConvTranspose(ConvolutionOp):
     def min_input_size(self, i: int) -> int:
         return 1 + max(0, -((self.one_window(i) - 1) // side(self.stride, i)))
 
+    def _too_small(self, window: int | str) -> str:
+        return f"and a padding of {format_sides(self.padding)} cuts off all that comes out"
+
     def output_size(self, size: int, i: int) -> int:
         return (size - 1) * side(self.stride, i) + self.one_window(i)
 

@@ -184,7 +184,7 @@ class SlidingWindowOp(Op):
             spans, least = ([f(i) for i in range(n)] for f in (self.span, self.min_input_size))
             window = spans[0] if len(set(spans)) == 1 else "×".join(map(str, spans))
             raise SizeError(
-                f"axis {old.name} has size {old.size_text}, too small for a window of {window}",
+                f"axis {old.name} has size {old.size_text}, {self._too_small(window)}",
                 cure=f"{old.name} = {'×'.join(map(str, least))}",
                 axis=old.name,
                 nearest=max(least),
@@ -197,6 +197,10 @@ class SlidingWindowOp(Op):
                 + f"another name than {new.name} on the right",
                 axis=old.name,
             )
+
+    def _too_small(self, window: int | str) -> str:
+        """Returns why no position comes out, behind the size of the axis."""
+        return f"too small for a window of {window}"
 
     def _check_sources(self, new: Axis, sizes: tuple[int, ...]) -> None:
         if min(sizes) < 1:

@@ -249,7 +249,8 @@ DIVISIONS: list[tuple[Call, str]] = [
     ),
     (
         lambda: Id("c:2 x:1") >> ConvTranspose("c x -> d:2 y", padding=2, stride=2),
-        "ConvTranspose up (c x -> d y): axis x has size 1, too small for a window of 2. "
+        "ConvTranspose up (c x -> d y): axis x has size 1, and a padding of 2 cuts off all that "
+        "comes out. "
         "Bound so far: c 2, x 1, d 2. Try x = 3.",
     ),
     (

@@ -21,6 +21,7 @@ from ncd.language.terms import Beside, Then
 from ncd.ops import CATALOGUE
 from ncd.rewrite.gradient import parameter_names
 from ncd.systems.networks.dropout_layer import EVAL
+from tests.support.legal_terms import legal_term
 from tests.support.sampling import count, sample
 from tests.support.strategies import terms
 
@@ -100,7 +101,7 @@ def small(entry: Entry) -> Term:
         for k in entry.knobs
     }
     settled = {"mode": EVAL} if "mode" in least else {}  # a draw at random has no fixed gradient
-    return entry.build(**entry.with_clamped_indexes(least | settled))
+    return legal_term(entry, entry.with_clamped_indexes(least | settled))
 
 
 @settings(max_examples=count(25, 300), deadline=None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from inspect import Parameter, Signature
+from math import lcm
 from typing import Any
 
 from ncd.circuit.definition import define
@@ -67,7 +68,7 @@ def diffusion_unet(
         A term from a picture and its step to the noise in it, ``o x_1, ()#T -> o x_1``.
 
     Raises:
-        SizeError: For a picture that does not halve so often.
+        SizeError: For a picture that does not halve so often, or channels that are not g groups.
 
     Source: Ho et al. 2020, "Denoising Diffusion Probabilistic Models", appendix B.
 
@@ -81,6 +82,11 @@ def diffusion_unet(
         nearest = max(step, (2 * x + step) // (2 * step) * step)
         fact = f"a picture of {x} × {x} cannot be halved {depth - 1} times"
         raise SizeError(fact, cure=f"x = {nearest}", axis="x", nearest=nearest)
+    if c % g:
+        whole = lcm(g, 4)  # c is a multiple of 4 at any g
+        nearest = -(-c // whole) * whole
+        fact = f"c = {c} channels are not g = {g} groups of one size"
+        raise SizeError(fact, cure=f"c = {nearest}, or g = 1", axis="c", nearest=nearest)
     places = {f"x_{i}": space(*(x // 2 ** (i - 1),) * 2) for i in range(1, depth + 1)}
     wide: dict[str, AxisSize] = {
         "c": c,
