@@ -45,8 +45,10 @@ from ncd.run.module import CircuitModule
 VECTORS = {"AVX512": 16, "AVX2": 8}  # numbers in a vector of the processor
 LANES = VECTORS.get(torch.backends.cpu.get_cpu_capability(), 0)  # 0: none that oneDNN is fast with
 FEW_CHANNELS = 4  # channels below which it leaves an input as it is
+FEWEST_CHANNELS = 3  # and below which it does not for the gradient of a weight, with windows apart
 CONVOLUTION_BYTES = 1000  # bytes that every convolution keeps beside its copies
 TABLES = 26_000  # bytes of the same where the gradient of a weight is made
+SUM_BYTES = 13_000  # bytes where pictures are summed up in plain order
 STRIDED_THREAD_BYTES = 60_000  # bytes that each thread keeps where windows are apart
 GROUPED_WINDOW_BYTES = (
     1500  # bytes for each place of a window, where each channel has a window of its own
@@ -95,6 +97,11 @@ class ConvolutionScratch:
             each += _lanes(channels) * _lanes(deep) if self.window == 1 else 0
             self.tables = self.threads * (each * BYTES + STRIDED_THREAD_BYTES)
             self.picked = self.threads * _lanes(channels) * prod(narrow) * BYTES
+        few = self.taken < self.wide and not self.odd and setting[-1] == 1
+        self.plain = few and max(stride) > 1  # the gradient of the input is summed in this order
+        self.summed = (prod(shapes[0]) + prod(shapes[1])) * BYTES  # in plain order
+        fewest = self.plain and channels < FEWEST_CHANNELS
+        self.copied = self.wide if fewest else self.taken
 
     def gather_bytes(self) -> int:
         """Returns the bytes held while computing narrow images from wide ones."""
@@ -109,6 +116,9 @@ class ConvolutionScratch:
 
     def scatter_bytes(self) -> int:
         """Returns the bytes held while computing wide images from narrow ones, by summation."""
+        if self.plain:
+            beside = self.threads * STRIDED_THREAD_BYTES + SUM_BYTES
+            return self.summed + self.weight + beside + self.multiplied + CONVOLUTION_BYTES
         beside = (self.wide if self.transposed else 0) + self.tables
         return self.wide + self.narrow + self.weight + beside + self.multiplied + CONVOLUTION_BYTES
 
@@ -116,7 +126,7 @@ class ConvolutionScratch:
         """Returns the bytes held for the gradient of the weights; each thread sums its own part."""
         parts = self.kernel + (self.weight if self.multiplied else 0)
         parts += 4 * self.weight if self.odd else 0
-        found = self.taken + self.narrow + self.threads * parts
+        found = self.copied + self.narrow + self.threads * parts
         return found + self.picked + self.multiplied + TABLES + self.apart
 
 
@@ -145,6 +155,8 @@ def backward(
     given, *others = [0 if grad is None else grad.numel() * BYTES for grad in made]
     first = own.gather_bytes() if own.transposed else own.scatter_bytes()
     again = own.wide * (2 if own.picked else 1)  # copies of what it gives
+    if own.plain:
+        again = 2 * given
     return max(
         first - given - sum(others),
         again,

@@ -172,9 +172,9 @@ def test_convolutions_take_no_more_than_is_stated(
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     try:
-        for batch, size in ((1, 8), (3, 24)):
+        for batch, size, channels in ((1, 8, 5), (3, 24, 5), (2, 64, 1), (2, 64, 3)):
             line = kind("c x -> d:20 y", "conv", kernel, stride)
-            term = Axes(b=batch, c=5, x=(size, size))(Id("b c x") >> line)
+            term = Axes(b=batch, c=channels, x=(size, size))(Id("b c x") >> line)
             assert profiled(compile(term), leaves(term)) <= peak(elaborate(term))
     finally:
         torch.set_num_threads(before)
