@@ -10,15 +10,8 @@ from torch import Tensor, nn
 PRODUCTS = (  # whose arrays are of one format: a reading without numbers does not ask for it
     *("linear", "bilinear", "matmul", "__matmul__", "__rmatmul__", "mm", "mv", "bmm", "dot"),
     *("conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"),
-    *(
-        "addmm",
-        "addmv",
-        "baddbmm",
-        "addbmm",
-        "cdist",
-        "grid_sample",
-        "multi_head_attention_forward",
-    ),
+    *("addmm", "addmv", "baddbmm", "addbmm", "cdist", "grid_sample"),
+    "multi_head_attention_forward",
     *("lstm", "gru", "rnn_tanh", "rnn_relu"),
     *("batch_norm", "layer_norm", "group_norm"),
     *("lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell"),
@@ -34,10 +27,8 @@ REAL = (  # which torch has for real numbers alone
 )
 DROPOUTS = ("dropout", "dropout1d", "dropout2d", "dropout3d", "feature_dropout", "alpha_dropout")
 OF_TENSORS = ("unfold",)  # as a method a cut of any array, as a function of nn.functional not
-FOLLOWED_FORMATS = (
-    torch.float32,
-    torch.float64,
-)  # a reading does not follow the shorter formats of weights
+# A reading does not follow the shorter formats of weights.
+FOLLOWED_FORMATS = (torch.float32, torch.float64)
 
 
 class WrongFormat(RuntimeError):
