@@ -19,6 +19,16 @@ settings.register_profile("the same", derandomize=True, deadline=None)
 settings.load_profile("the same")
 
 
+@pytest.fixture(autouse=True, scope="module")
+def small_heap() -> None:
+    """Leaves all that is alive before a file of tests out of later searches for garbage.
+
+    A reading searches several times; among tens of thousands of cases that took most of its time.
+    """
+    gc.collect()
+    gc.freeze()
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--all", action="store_true", help="test every case, not a sample of them")
     parser.addoption(
@@ -38,12 +48,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     kept = named(items, names) if names else set(items) - set(left_out(items, most))
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = sorted((item for item in items if item in kept), key=begins_late)
-
-
-def pytest_collection_finish() -> None:
-    """Leaves tens of thousands of cases out of later searches for garbage, which took most time."""
-    gc.collect()
-    gc.freeze()
 
 
 def begins_late(item: pytest.Item) -> bool:
