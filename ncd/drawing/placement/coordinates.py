@@ -277,10 +277,10 @@ class _LevelProblem:
         """
         before, after = ([*wires.items()] for wires in self.wires[-2:])  # from top to bottom
         boxes = []
-        for unit in step if len(step) > 1 else ():
+        for unit in [unit for unit in step if is_box(unit.glyph)] if len(step) > 1 else ():
             ins = [place for port, place in before if port in unit.ins]
             outs = [place for port, place in after if port in unit.outs]
-            if is_box(unit.glyph) and ins and outs:
+            if ins and outs:
                 boxes.append((unit.glyph, ins, outs))
         for (glyph, ins, outs), (lower, lower_ins, lower_outs) in pairwise(boxes):
             least = style.ARRAY_GAP + footroom(glyph) + headroom(lower)

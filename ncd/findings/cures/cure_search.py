@@ -22,7 +22,7 @@ from ncd.findings.cures.layer_edits import (
     swap_edits,
     switch_edits,
 )
-from ncd.findings.cures.made_array_edits import made_mask_edits, state_edits
+from ncd.findings.cures.made_array_edits import mask_shape_edits, state_edits
 from ncd.findings.cures.mask_edits import mask_edits
 from ncd.findings.cures.number_edits import MIN_COST, number_edits
 from ncd.findings.cures.shape_edits import axis_edits, call_edits, shape_edits
@@ -36,7 +36,7 @@ SECONDS = 5.0  # of one reading
 SEARCHES = (
     *(argument_edits, swap_edits, parameter_edits, switch_edits, direction_edits, axis_edits),
     *(call_edits, shape_edits, shortcut_edits, projection_edits, padding_edits, mode_edits),
-    *(device_edits, norm_edits, mask_edits, made_mask_edits, state_edits),
+    *(device_edits, norm_edits, mask_edits, mask_shape_edits, state_edits),
 )
 
 

@@ -389,10 +389,12 @@ def padding_edits(failure: Failure) -> Iterator[Candidate]:
         if size > 1 and size % 2 and padding is None:
             edit = further_argument(failure.trace.text, node, f"padding={size // 2}")
             yield Candidate((edit,), 0.8, "padding")
-    yield from _given_back(failure, [node for node in calls if _is(node, "ConvTranspose")])
+    yield from _output_padding_edits(
+        failure, [node for node in calls if _is(node, "ConvTranspose")]
+    )
 
 
-def _given_back(failure: Failure, calls: list[ast.Call]) -> Iterator[Candidate]:
+def _output_padding_edits(failure: Failure, calls: list[ast.Call]) -> Iterator[Candidate]:
     """Yields transposed convolutions with the rows that the strides of others dropped."""
     edits = []
     for node in calls[:MAX_TRANSPOSED_CONVOLUTIONS]:

@@ -63,7 +63,7 @@ def _state_moves(given: Shape, wanted: Shape) -> Iterator[tuple[str, float]]:
 # --- The mask of an attention
 
 
-def made_mask_edits(failure: Failure) -> Iterator[Candidate]:
+def mask_shape_edits(failure: Failure) -> Iterator[Candidate]:
     """Yields the mask of an attention that is made with the sizes of its scores."""
     wrong = wrong_mask(failure)
     if wrong is None or wrong.is_whole:

@@ -148,7 +148,7 @@ def _kinds(failure: Failure) -> Iterator[Candidate]:
     words = failure.message.lower()
     if "type" not in words and "long" not in words and "float" not in words:
         return
-    inputs = [*_whole_inputs(failure)] if isinstance(failure.layer, nn.Embedding) else []
+    inputs = [*_token_input_edits(failure)] if isinstance(failure.layer, nn.Embedding) else []
     yield from inputs
     made = failure.trace.recorder.maker(failure.arrays[0]) if failure.arrays else None
     drawn = made is None or made.name in ("randn", "rand", "empty")  # below 0 too
@@ -160,7 +160,7 @@ def _kinds(failure: Failure) -> Iterator[Candidate]:
         yield Candidate(tuple(edit for edits in every for edit in edits), 0.85, "kind")
 
 
-def _whole_inputs(failure: Failure) -> Iterator[Candidate]:
+def _token_input_edits(failure: Failure) -> Iterator[Candidate]:
     """Yields an input of tokens: ``torch.randint`` for ``torch.randn``, ``#100`` at a shape."""
     assert isinstance(failure.layer, nn.Embedding)
     rows = failure.trace.text.rstrip().split("\n")

@@ -437,7 +437,7 @@ def _is_torchs(path: str, name: str, tracing: bool) -> bool:
 
 def other_base(machine: Interpreter, value: SourceModule) -> UnknownValue | None:
     """Returns the base of an object's class that stands in another file; None if it has none."""
-    bases = every_base(machine, type(value).visitor)
+    bases = base_classes(machine, type(value).visitor)
     return next((base for base in bases if isinstance(base, UnknownValue)), None)
 
 
@@ -456,7 +456,7 @@ def lookup(machine: Interpreter, value: Any, name: str) -> Any:
     if isinstance(value, AssumedSettings):
         return assumed_setting(machine, value, name)
     if isinstance(value, PlainObject):
-        return value.own[name] if name in value.own else _own_member(machine, value, name)
+        return value.own[name] if name in value.own else _source_attribute(machine, value, name)
     if isinstance(value, nn.Module):
         return _of_module(machine, value, name)
     if isinstance(value, Tensor):
@@ -470,7 +470,7 @@ def member(machine: Interpreter, value: Any, name: str) -> Any:
     """Returns a method that a class of the source defines, or None."""
     if not isinstance(value, SourceModule | PlainObject):
         return None
-    found = _own_member(machine, value, name)
+    found = _source_attribute(machine, value, name)
     return None if found is MISSING else found
 
 
@@ -514,18 +514,18 @@ def _of_class(machine: Interpreter, value: ClassValue, name: str) -> Any:
         if own is not None and name in own.names:
             return _bind_attribute(own.names[name], None, value)
     unknown = next(
-        (base for base in every_base(machine, value) if isinstance(base, UnknownValue)), None
+        (base for base in base_classes(machine, value) if isinstance(base, UnknownValue)), None
     )
     return UnknownValue(f"{value.name}.{name}", unknown.reason) if unknown else MISSING
 
 
-def every_base(machine: Interpreter, value: ClassValue) -> list[Any]:
+def base_classes(machine: Interpreter, value: ClassValue) -> list[Any]:
     """Returns all bases of a class, also those of its bases."""
     every = [machine.classes[real] for real in value.real.__mro__ if real in machine.classes]
     return [base for one in every for base in one.bases]
 
 
-def _own_member(machine: Interpreter, value: SourceModule | PlainObject, name: str) -> Any:
+def _source_attribute(machine: Interpreter, value: SourceModule | PlainObject, name: str) -> Any:
     """Returns the attribute of an object as the classes of the source define it."""
     for real in type(value).__mro__:
         own = machine.classes.get(real)
@@ -578,7 +578,7 @@ def _first_step(machine: Interpreter, real: type, subject: Any) -> Any:
         if issubclass(real, nn.Module):
             other = any(
                 isinstance(base, UnknownValue)
-                for base in every_base(machine, type(subject).visitor)
+                for base in base_classes(machine, type(subject).visitor)
             )
             given = ((), {}) if real is nn.Module and other else (args, named)
             _begin(machine, real, subject, *given)
@@ -611,7 +611,7 @@ def _of_module(machine: Interpreter, value: nn.Module, name: str) -> Any:
                 machine.flags_read[id(found)] = found, flag
             return found
     if isinstance(value, SourceModule):
-        found = _own_member(machine, value, name)
+        found = _source_attribute(machine, value, name)
         if found is not MISSING:
             return found
     if _is_setting(value, name) or isinstance(value.__dict__.get(name), Tensor):

@@ -16,7 +16,7 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 
 from ncd.errors import short_repr
 from ncd.notation.term_reader import TextError
-from ncd.read.python_source.attributes import attribute, every_base, member
+from ncd.read.python_source.attributes import attribute, base_classes, member
 from ncd.read.python_source.interpreter import (
     SETTINGS,
     BoundFunction,
@@ -415,14 +415,14 @@ def class_value(machine: Interpreter, node: ast.ClassDef, scope: Scope) -> Class
     for value in made.names.values():
         _set_owner(value, made)
     if any(map(_has_own_gradient, bases)):
-        made.names["apply"] = ListedMethod("apply", partial(_own_gradient, machine, made))
+        made.names["apply"] = ListedMethod("apply", partial(_run_gradient_function, machine, made))
     functions = (one for one in made.names.values() if isinstance(one, SourceFunction))
     nodes = {one.name: one.node for one in functions if isinstance(one.node, ast.FunctionDef)}
     setattr(real, METHODS, nodes)
     if isinstance(forward := made.names.get("forward"), SourceFunction) and made.is_module:
         real.forward = forward_of(machine, forward)  # type: ignore[attr-defined]
     elif made.is_module and any(map(_sets_forward, ast.walk(node))):
-        real.forward = _own_forward  # type: ignore[attr-defined]
+        real.forward = _run_assigned_forward  # type: ignore[attr-defined]
     return made
 
 
@@ -442,7 +442,7 @@ def _sets_forward(node: ast.AST) -> bool:
     return any(ast.unparse(target) == "self.forward" for target in targets)
 
 
-def _own_forward(self: nn.Module, *args: Any, **named: Any) -> Any:
+def _run_assigned_forward(self: nn.Module, *args: Any, **named: Any) -> Any:
     """Runs the method that an object has set as its ``forward``."""
     return source_attributes(self)["forward"](*args, **named)
 
@@ -454,7 +454,7 @@ def _has_own_gradient(base: Any) -> bool:
     return isinstance(base, BuiltinFunction) and base.name == GRADIENT
 
 
-def _own_gradient(machine: Interpreter, made: ClassValue, *args: Any) -> Any:
+def _run_gradient_function(machine: Interpreter, made: ClassValue, *args: Any) -> Any:
     """Returns what a function with a gradient of its own gives: that of its ``forward``."""
     machine.own_gradients[made.name] = None
     context = Record()
@@ -560,7 +560,7 @@ def _instance(
         raise machine.stop(f"it makes more than {MODULES:,} modules", "fewer layers")
     subject: Any = object.__new__(made.real)
     with machine.building_module():
-        if any(isinstance(base, UnknownValue) for base in every_base(machine, made)):
+        if any(isinstance(base, UnknownValue) for base in base_classes(machine, made)):
             begin(machine, nn.Module, subject, (), {})  # as a base of another file may do itself
         try:
             if (first := member(machine, subject, "__init__")) is not None:
@@ -612,7 +612,7 @@ def fill(
     named: dict[str, Any],
 ) -> None:
     """Sets the fields of an object of a data class."""
-    fields = every_field(machine, made)
+    fields = data_class_fields(machine, made)
     given = ast.arguments([], [ast.arg(name) for name in fields], None, [], [], None, [])
     node = ast.Lambda(given, ast.Constant(None))
     defaults = {name: value for name, value in fields.items() if not isinstance(value, Missing)}
@@ -634,7 +634,7 @@ class Factory:
         self.make = make
 
 
-def every_field(machine: Interpreter, made: ClassValue) -> dict[str, Any]:
+def data_class_fields(machine: Interpreter, made: ClassValue) -> dict[str, Any]:
     """Returns the fields of a data class with their defaults, those of its bases first."""
     found: dict[str, Any] = {}
     for real in reversed(made.real.__mro__):

@@ -18,7 +18,7 @@ from ncd.notation.call_form import BLANK, ModuleCall
 from ncd.notation.term_reader import TextError
 from ncd.read.python_source.assumptions import in_training, mode_words, unfit
 from ncd.read.python_source.folding import is_large
-from ncd.read.python_source.functions_and_classes import Missing, every_field
+from ncd.read.python_source.functions_and_classes import Missing, data_class_fields
 from ncd.read.python_source.input_search import sizes_in
 from ncd.read.python_source.interpreter import (
     AssumedSettings,
@@ -516,7 +516,7 @@ def _missing(machine: Interpreter, value: ClassValue) -> dict[str, Any] | None:
             required_arguments(machine, value) if first_step(machine, value) else ["an __init__"]
         )
     else:
-        fields = every_field(machine, value)
+        fields = data_class_fields(machine, value)
         names = [name for name, default in fields.items() if isinstance(default, Missing)]
     found = {name: usual_value(name) for name in names}
     return None if NO_USUAL_VALUE in found.values() else found

@@ -357,14 +357,14 @@ def _lazy(name: str) -> BuiltinFunction:
     """Returns a function that makes a plain layer without inputs, to be given them later."""
     real = PLAIN_LAYERS[name]
 
-    def made(machine: Interpreter, *args: Any, **named: Any) -> nn.Module:
+    def make_layer(machine: Interpreter, *args: Any, **named: Any) -> nn.Module:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of torch, about weights without numbers
             found = layer(machine, real, (0, *args), named)
         found.register_forward_pre_hook(_fit)
         return found
 
-    return BuiltinFunction(name, made)
+    return BuiltinFunction(name, make_layer)
 
 
 def _fit(part: nn.Module, given: tuple[Any, ...]) -> None:

@@ -167,7 +167,7 @@ def size_limited(function: Callable[..., Tensor], first: int = 0) -> Callable[..
     ``first`` is the number of arguments before the shape.
     """
 
-    def made(machine: Interpreter, *args: Any, **named: Any) -> Any:
+    def limited(machine: Interpreter, *args: Any, **named: Any) -> Any:
         lead, rest = args[:first], args[first:]
         shape = rest = (named.pop("size"),) if "size" in named else rest
         if len(rest) == 1 and isinstance(rest[0], tuple | list):
@@ -184,7 +184,7 @@ def size_limited(function: Callable[..., Tensor], first: int = 0) -> Callable[..
         kind = named.get("dtype") or (torch.int64 if function is torch.randint else torch.float32)
         return machine.attempt(spread, shape, kind)
 
-    return made
+    return limited
 
 
 def limited_arange(machine: Interpreter, *args: Any, **named: Any) -> Any:
@@ -367,12 +367,12 @@ def native(**functions: Callable[..., Any]) -> dict[str, BuiltinFunction]:
 def _tensor_constructor(kind: torch.dtype) -> Callable[..., Any]:
     """Returns a function such as ``torch.LongTensor``, of a shape or of numbers."""
 
-    def made(machine: Any, *args: Any) -> Any:
+    def construct(machine: Any, *args: Any) -> Any:
         if all(is_size(n) for n in args):
             return size_limited(torch.zeros)(machine, *(args or (0,)), dtype=kind)
         return torch_call(machine, torch.tensor, args, {"dtype": kind})
 
-    return made
+    return construct
 
 
 TENSOR_MAKERS = {
@@ -424,19 +424,13 @@ def _files() -> dict[str, Namespace]:
         "conv": {"_ConvNd": _ConvNd},
         "instancenorm": {"_InstanceNorm": _InstanceNorm},
     }
-    names = "activation batchnorm container conv dropout instancenorm linear loss normalization"
+    names = (
+        "activation batchnorm container conv dropout instancenorm linear loss module normalization "
+        "padding pooling rnn sparse transformer upsampling"
+    )
     return {
         name: Namespace(f"torch.nn.modules.{name}", {**LAYERS, **bases.get(name, {})})
-        for name in (
-            *names.split(),
-            "module",
-            "padding",
-            "pooling",
-            "rnn",
-            "sparse",
-            "transformer",
-            "upsampling",
-        )
+        for name in names.split()
     }
 
 

@@ -18,7 +18,7 @@ from ncd.findings.cures.layer_edits import (
     swap_edits,
     switch_edits,
 )
-from ncd.findings.cures.made_array_edits import made_mask_edits, state_edits
+from ncd.findings.cures.made_array_edits import mask_shape_edits, state_edits
 from ncd.findings.cures.mask_edits import mask_edits
 from ncd.findings.cures.shape_edits import axis_edits, call_edits, shape_edits
 from ncd.findings.failures.failure import failure_of
@@ -201,13 +201,13 @@ CASES = (
      (("r(x, h.squeeze(0))", 0.3),)),
     (state_edits, "r = nn.GRU(3, 4)\nx = torch.ones(5, 7, 6)\nh = torch.zeros(1, 7, 4)\nr(x, h)",
      ()),
-    (made_mask_edits, "a = nn.MultiheadAttention(4, 2)\nx = torch.ones(9, 3, 4)\nm = torch.zeros(7, 7)\na(x, x, x, attn_mask=m)",
+    (mask_shape_edits, "a = nn.MultiheadAttention(4, 2)\nx = torch.ones(9, 3, 4)\nm = torch.zeros(7, 7)\na(x, x, x, attn_mask=m)",
      (("m = torch.zeros(9, 9)", 0.5),)),
-    (made_mask_edits, "a = nn.MultiheadAttention(4, 2)\nx = torch.ones(9, 3, 4)\nm = torch.triu(torch.ones(7, 7), 1).bool()\na(x, x, x, attn_mask=m)",
+    (mask_shape_edits, "a = nn.MultiheadAttention(4, 2)\nx = torch.ones(9, 3, 4)\nm = torch.triu(torch.ones(7, 7), 1).bool()\na(x, x, x, attn_mask=m)",
      (("m = torch.triu(torch.ones(9, 9), 1).bool()", 0.5),)),
-    (made_mask_edits, "a = nn.TransformerEncoderLayer(4, 2, 8)\nx = torch.ones(9, 3, 4)\nm = nn.Transformer.generate_square_subsequent_mask(7)\na(x, src_mask=m)",
+    (mask_shape_edits, "a = nn.TransformerEncoderLayer(4, 2, 8)\nx = torch.ones(9, 3, 4)\nm = nn.Transformer.generate_square_subsequent_mask(7)\na(x, src_mask=m)",
      (("m = nn.Transformer.generate_square_subsequent_mask(9)", 0.5),)),
-    (made_mask_edits, "a = nn.MultiheadAttention(4, 2)\nx = torch.ones(9, 3, 4)\nm = torch.zeros(9, 3).bool()\na(x, x, x, key_padding_mask=m)",
+    (mask_shape_edits, "a = nn.MultiheadAttention(4, 2)\nx = torch.ones(9, 3, 4)\nm = torch.zeros(9, 3).bool()\na(x, x, x, key_padding_mask=m)",
      (("m = torch.zeros(3, 9).bool()", 0.7),)),
     (mask_edits, "a = nn.MultiheadAttention(4, 2)\nx = torch.ones(9, 3, 4)\nm = torch.zeros(9, 3).bool()\na(x, x, x, key_padding_mask=m)",
      (("a(x, x, x, key_padding_mask=m.transpose(0, 1))", 0.3),)),

@@ -20,6 +20,7 @@ from ncd.app.state import knobs
 from ncd.app.state.cache import cached_value
 from ncd.app.state.controls import slider
 from ncd.circuit.circuit import Cell, Circuit
+from ncd.circuit.knob import Knob
 from ncd.explain.text_writing import WrittenText, search_beams, write_on
 from ncd.run.module import Trace
 from ncd.run.seeding import generator
@@ -118,14 +119,17 @@ def show_cuts(scene: Scene) -> None:
 CUTS = Panel("Cuts", show_cuts, controls=(typed.SEQUENCE, typed.TURN), follows_moves=True)
 
 
+def _knob(scene: Scene, name: str) -> Knob:
+    return next(knob for knob in scene.entry.knobs if knob.name == name)
+
+
 def _value(scene: Scene, name: str) -> str:
-    names = next(knob.names for knob in scene.entry.knobs if knob.name == name)
-    at = scene.settings[name]
+    names, at = _knob(scene, name).names, scene.settings[name]
     return names[at] if names else str(at)
 
 
 def _numbers(scene: Scene, name: str) -> range:
-    knob = next(knob for knob in scene.entry.knobs if knob.name == name)
+    knob = _knob(scene, name)
     return range(knob.min, max(knob.max, scene.settings[name]) + 1)
 
 
