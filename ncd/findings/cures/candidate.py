@@ -13,6 +13,8 @@ from ncd.findings.reading.finding import Edit
 SIZE_METHODS = ("view", "reshape", "expand", "unflatten", "split", "repeat")  # take sizes
 SIZE_OR_AXIS_METHODS = (*SIZE_METHODS, "permute", "transpose")  # take sizes or places of axes
 SPACES = ("torch", "F", "nn", "np", "math", "einops")
+SHAPED = ("zeros", "ones", "rand", "randn", "empty", "full", "new_zeros", "new_ones", "randint")
+MAKERS = (*SHAPED, "arange", "linspace", "eye", "tensor")  # of arrays, from numbers
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,26 @@ def operands(failure: Failure) -> Iterator[ast.expr]:
         layer = isinstance(failure.node, ast.Call) and isinstance(failure.node.func, ast.Attribute)
         if source and not (layer and source == "self"):
             yield node
+
+
+def maker_calls(failure: Failure, node: ast.expr) -> Iterator[ast.Call]:
+    """Yields the calls that may make an array: in its expression, or where its name is set last."""
+    places: list[ast.expr] = [node]
+    if isinstance(node, ast.Name):
+        places = [
+            one.value
+            for one in ast.walk(failure.trace.tree)
+            if isinstance(one, ast.Assign)
+            and any(ast.unparse(each) == node.id for each in one.targets)
+            and one.lineno <= node.lineno
+        ][::-1]
+    for place in places:
+        yield from (one for one in ast.walk(place) if isinstance(one, ast.Call))
+
+
+def function_name(call: ast.Call) -> str:
+    """Returns the name of the function or method that is called, without what holds it."""
+    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
 
 
 def _parts(node: ast.AST) -> list[ast.expr]:

@@ -5,13 +5,18 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ncd.findings.cures.candidate import Candidate, method_edits, operands
+from ncd.findings.cures.candidate import (
+    MAKERS,
+    Candidate,
+    function_name,
+    maker_calls,
+    method_edits,
+    operands,
+)
 from ncd.findings.failures.failure import Failure
 from ncd.findings.reading.device_check import OtherDevice
 from ncd.findings.reading.finding import further_argument
 from ncd.read.device_places import DEVICES
-
-MAKERS = ("zeros", "ones", "rand", "randn", "full", "empty", "arange", "linspace", "eye", "tensor")
 
 
 def device_edits(failure: Failure) -> Iterator[Candidate]:
@@ -27,14 +32,19 @@ def device_edits(failure: Failure) -> Iterator[Candidate]:
     for array in arrays:
         own = f"{ast.unparse(array)}.device"
         for rank, device in enumerate(one for one in words if one != own):
-            for made in _maker_calls(failure.trace.tree, array):
-                edit = further_argument(text, made, f"device={device}")
-                yield Candidate((edit,), 0.25 + 0.05 * rank, "device")
+            for made in maker_calls(failure, array):
+                if function_name(made) in MAKERS and not _has_device(made):
+                    edit = further_argument(text, made, f"device={device}")
+                    yield Candidate((edit,), 0.25 + 0.05 * rank, "device")
             edits = method_edits(text, array, f".to({device})")
             yield Candidate(edits, 0.3 + 0.05 * rank, "device")
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         for device in words:
             yield Candidate(method_edits(text, node.func, f".to({device})"), 0.4, "device")
+
+
+def _has_device(call: ast.Call) -> bool:
+    return any(word.arg == "device" for word in call.keywords)
 
 
 def _in_function(failure: Failure) -> bool:
@@ -55,15 +65,3 @@ def _device_names(tree: ast.AST) -> list[str]:
         if device and (words.startswith("torch.device(") or "." not in words.partition(" if ")[0]):
             found.append(node.targets[0].id)
     return found
-
-
-def _maker_calls(tree: ast.AST, node: ast.expr) -> Iterator[ast.Call]:
-    """Yields the call that makes an array without saying where, at its place or behind its name."""
-    values = [node]
-    if isinstance(node, ast.Name):
-        sets = [one for one in ast.walk(tree) if isinstance(one, ast.Assign)]
-        values = [one.value for one in sets if ast.unparse(one.targets[0]) == node.id]
-    for value in values if len(values) == 1 else ():
-        called = getattr(getattr(value, "func", None), "attr", "")
-        if isinstance(value, ast.Call) and called in MAKERS:
-            yield from [value] * all(word.arg != "device" for word in value.keywords)

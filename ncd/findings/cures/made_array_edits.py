@@ -8,13 +8,20 @@ from collections.abc import Iterator
 from torch import nn
 from torch.nn.modules.rnn import RNNCellBase
 
-from ncd.findings.cures.candidate import Candidate, method_edits, operands, replacement_edit
+from ncd.findings.cures.candidate import (
+    SHAPED,
+    Candidate,
+    function_name,
+    maker_calls,
+    method_edits,
+    operands,
+    replacement_edit,
+)
 from ncd.findings.failures.failure import Failure
 from ncd.findings.failures.layer_reasons import state_shape
 from ncd.findings.failures.masks import wrong_mask
 from ncd.findings.reading.finding import Edit
 
-MAKERS = ("zeros", "ones", "rand", "randn", "empty", "full", "new_zeros", "new_ones", "randint")
 SQUARE = ("eye", "generate_square_subsequent_mask")  # made of one number
 COST = 0.5  # of another shape; a number alone costs more, as it may be meant otherwise
 MOVED_COST = 0.3  # of a state that has the right sizes in another order
@@ -100,12 +107,12 @@ def _size_edits(
         wanted: The shape that it is to have.
         names: Expressions of sizes that are to be written so within a function.
     """
-    for call in _maker_calls(failure.trace.tree, node):
+    for call in maker_calls(failure, node):
         sizes = _size_nodes(call)
-        name = _function_name(call)
+        name = function_name(call)
         if name in SQUARE and len({*wanted}) == 1 == len({*given}):
             pairs = [(one, given[0], wanted[0]) for one in sizes[:2]]
-        elif name in MAKERS and len(sizes) == len(given) == len(wanted):
+        elif name in SHAPED and len(sizes) == len(given) == len(wanted):
             pairs = list(zip(sizes, given, wanted, strict=True))
         else:
             continue
@@ -118,25 +125,6 @@ def _size_edits(
         if edits and all(edits):
             return tuple(one for one in edits if one)
     return ()
-
-
-def _maker_calls(tree: ast.AST, node: ast.expr) -> Iterator[ast.Call]:
-    """Yields the calls that may make an array: in its expression, or where its name is set."""
-    places: list[ast.expr] = [node]
-    if isinstance(node, ast.Name):
-        places = [
-            one.value
-            for one in ast.walk(tree)
-            if isinstance(one, ast.Assign)
-            and any(ast.unparse(each) == node.id for each in one.targets)
-            and one.lineno <= node.lineno
-        ][::-1]
-    for place in places:
-        yield from (one for one in ast.walk(place) if isinstance(one, ast.Call))
-
-
-def _function_name(call: ast.Call) -> str:
-    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
 
 
 def _size_nodes(call: ast.Call) -> list[ast.expr]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import pytest
 
+from ncd.findings.cures.device_edits import device_edits
 from ncd.findings.cures.layer_edits import (
     argument_edits,
     direction_edits,
@@ -224,6 +225,22 @@ CASES = (
     (norm_edits, "b = nn.InstanceNorm3d(4)\nx = torch.ones(5, 4, 3)\nb(x)",
      (("b = nn.InstanceNorm1d(4)", 0.35),)),
     (norm_edits, "b = nn.BatchNorm2d(4)\nx = torch.ones(5, 3)\nb(x)",
+     ()),
+    (device_edits, "f = nn.Linear(4, 2).to('cuda:1')\nx = torch.ones(3, 4)\nf(x)",
+     (('x = torch.ones(3, 4, device="cuda")', 0.25), ('f(x.to("cuda"))', 0.3), ('f.to("cuda")(x)', 0.4))),
+    (device_edits, "d = torch.device('cuda')\ne = 'cuda'\nf = nn.Linear(4, 2).to(d)\nx = torch.ones(3, 4).relu()\nf(x)",
+     (("x = torch.ones(3, 4, device=d).relu()", 0.25), ("f(x.to(d))", 0.3), ("x = torch.ones(3, 4, device=e).relu()", 0.3), ("f(x.to(e))", 0.35), ("f.to(d)(x)", 0.4), ("f.to(e)(x)", 0.4))),
+    (device_edits, "n = 'no device'\nx = torch.ones(4, 4, device='cuda')\nx @ torch.eye(4)",
+     (('x.to("cuda") @ torch.eye(4)', 0.3), ('x @ torch.eye(4, device="cuda")', 0.25), ('x @ torch.eye(4).to("cuda")', 0.3))),
+    (device_edits, "d = 'cuda'\na = torch.ones(3)\nx = torch.ones(3).to(d)\na + x\na = torch.full((3,), 2.0)",
+     (("a = torch.ones(3, device=d)", 0.25), ("a.to(d) + x", 0.3), ("x = torch.ones(3, device=d).to(d)", 0.25), ("a + x.to(d)", 0.3))),
+    (device_edits, "d = nn.Linear(4, 2).to('cuda')\ny = d(torch.ones(3, 4, device='cpu'))",
+     (("y = d(torch.ones(3, 4, device='cpu').to(\"cuda\"))", 0.3), ("y = d.to(\"cuda\")(torch.ones(3, 4, device='cpu'))", 0.4))),
+    (device_edits, net("d=4", "p = torch.arange(4)", "x + self.p", "device = 'cuda'\nNet()(torch.ones(4).to(device))"),
+     (("        return x + self.p.to(x.device)", 0.3),)),
+    (device_edits, net("d=4", "f = nn.Linear(4, 2)", "self.f(x) + torch.zeros(2)", "Net().cuda()(torch.ones(4).cuda())"),
+     ()),
+    (device_edits, "nn.Linear(4, 2)(torch.ones(3, 5))",
      ()),
 )  # fmt: skip
 
