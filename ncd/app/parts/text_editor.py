@@ -87,12 +87,12 @@ SCRIPT = StaticFile.from_text(
 _editor = st.components.v2.component(
     "ncd_editor",
     html="""<div class="whole">
+<div class="editor"><textarea spellcheck="false"></textarea></div>
 <div class="answer" tabindex="-1"><p class="sentence" role="status"></p>
 <div class="cures"></div><p class="waiting" role="status" hidden></p>
 <div class="form" role="group" aria-label="The last line"></div>
 <p class="told" role="status"></p>
 <details class="raw" hidden><summary>The message of torch</summary><p></p></details></div>
-<div class="editor"><textarea spellcheck="false"></textarea></div>
 <ul class="findings" aria-live="polite" aria-label="Findings" tabindex="0" hidden></ul></div>""",
     css=read_static("parts/editor.css"),
     js=read_static("parts/editor.js", "parts/call_form.js", "parts/lit_lines.js"),

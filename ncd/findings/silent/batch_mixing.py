@@ -156,7 +156,13 @@ def _call_signs(name: str, index: object) -> Iterator[bool]:
 
 # --- Attention, softmax and means that run over the batch, so that samples mix
 
-TRANSFORMER_STACKS = (nn.TransformerEncoder, nn.TransformerDecoder, nn.Transformer)
+TRANSFORMER_PARTS = (
+    nn.TransformerEncoderLayer,
+    nn.TransformerDecoderLayer,
+    nn.TransformerEncoder,
+    nn.TransformerDecoder,
+    nn.Transformer,
+)
 SOFTMAXES = ("softmax", "log_softmax")
 
 
@@ -168,18 +174,19 @@ def attention_over_batch(source: Source) -> Iterator[SilentFault]:
     if run is None or other is None:
         return
     sizes = _batch(run, other)
-    seen: list[str] = []
+    wrong: dict[str, TracedModule] = {}  # by the path of the whole that each is part of
     for layer, again in zip(run.layers, other.layers, strict=True):
-        if not _steps_first(layer) or _lengths(layer.arrays, again.arrays, 0) != sizes:
-            continue
-        path = _transformer_path(source, layer.path)
-        if any(path == one or path.startswith(f"{one}.") for one in seen):
-            continue
-        order = batch_first(source)
-        recurrent = isinstance(layer.module, nn.RNNBase)
-        if order or (order is None and not recurrent and usual_order(source)):
-            seen.append(path)
-            yield _over_batch(source, layer, path, order is True)
+        if _steps_first(layer) and _lengths(layer.arrays, again.arrays, 0) == sizes:
+            wrong.setdefault(_transformer_path(source, layer.path), layer)
+    order = batch_first(source) if wrong else None
+    together: dict[object, list[str]] = {}  # layers that one call makes, as in a loop
+    for path, layer in wrong.items():
+        if order or (
+            order is None and not isinstance(layer.module, nn.RNNBase) and usual_order(source)
+        ):
+            together.setdefault(tuple(_makers(source, layer, path)) or path, []).append(path)
+    for first, *more in together.values():
+        yield _over_batch(source, wrong[first], first, len(more), order is True)
 
 
 def _batch(run: SourceRun, other: SourceRun) -> tuple[int, int]:
@@ -203,14 +210,18 @@ def _transformer_path(source: Source, path: str) -> str:
     found = path
     while path:
         path = path.rpartition(".")[0]
-        if isinstance(source.model.get_submodule(path), TRANSFORMER_STACKS):
+        if isinstance(source.model.get_submodule(path), TRANSFORMER_PARTS):
             found = path
     return found
 
 
-def _over_batch(source: Source, layer: TracedModule, path: str, known: bool) -> SilentFault:
+def _over_batch(
+    source: Source, layer: TracedModule, path: str, more: int, known: bool
+) -> SilentFault:
+    """Returns the fault of a layer, and of so many more that the same call makes."""
     whole = source.model.get_submodule(path)
     name = f"{path} ({type(whole).__name__})" if path else type(whole).__name__
+    name += f", like {more} more," if more else ""
     shape = " × ".join(map(str, layer.arrays[0].shape))
     verb = "steps along" if isinstance(layer.module, nn.RNNBase) else "attends over"
     where = f"axis 0 of its input ({shape}), " + (

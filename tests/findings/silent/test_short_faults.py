@@ -8,6 +8,7 @@ import pytest
 
 from ncd.findings.reading.finding import apply_edits
 from ncd.findings.silent.axis_mistakes import grown_pairs
+from ncd.findings.silent.batch_mixing import attention_over_batch
 from ncd.findings.silent.model_runs import Source
 from ncd.findings.silent.training_mistakes import (
     dropout_always,
@@ -295,3 +296,45 @@ def test_a_loop_that_trains_in_evaluation(init, rows, line, kinds) -> None:
 def test_what_evaluation_and_training_do_not_reach(search, call, says, cured) -> None:
     found = faults(search, net("pass", call))
     assert found == ([(6, "", says, cured)] if says else [])
+
+
+# attention over the batch -------------------------------------------------------------------------
+
+MIXED = "axis 0 of its input (4 × 5 × 8), which is the batch: the samples mix, and the 5 places of axis 1 never meet."
+BATCHED = """class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        {0}
+    def forward(self, x):
+        B, T, m = x.shape
+        {1}
+        return x
+Net()(torch.randn(4, 5, 8))"""
+
+
+@pytest.mark.parametrize(
+    ("init", "forward", "says", "cured"),
+    [
+        (
+            "self.layers = nn.Sequential(*[nn.TransformerEncoderLayer(8, 2) for _ in range(3)])",
+            "x = self.layers(x)",
+            "layers.0 (TransformerEncoderLayer), like 2 more, attends over",
+            "self.layers = nn.Sequential(*[nn.TransformerEncoderLayer(8, 2, batch_first=True) for _ in range(3)])",
+        ),
+        (
+            "self.attention = nn.MultiheadAttention(8, 2)",
+            "x = self.attention(x, x, x)[0]",
+            "attention (MultiheadAttention) attends over",
+            "self.attention = nn.MultiheadAttention(8, 2, batch_first=True)",
+        ),
+        (
+            "self.cell = nn.GRU(8, 8)",
+            "x = self.cell(x)[0]",
+            "cell (GRU) steps along",
+            "self.cell = nn.GRU(8, 8, batch_first=True)",
+        ),
+    ],
+)
+def test_what_one_call_makes_is_one_fault(init, forward, says, cured) -> None:
+    found = faults(attention_over_batch, BATCHED.format(init, forward))
+    assert found == [(4, says.partition(" ")[0], f"{says} {MIXED}", cured)]
