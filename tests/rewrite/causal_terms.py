@@ -7,9 +7,11 @@ from ncd import (
     CausalMask,
     Concat,
     Conv,
+    Copy,
     Cumulative,
     Cut,
     Einsum,
+    Elementwise,
     Given,
     Group,
     Id,
@@ -22,6 +24,7 @@ from ncd import (
     Reduce,
     Rename,
     Roll,
+    Scan,
     Softmax,
     Term,
     Then,
@@ -71,6 +74,11 @@ PREFIX = (
     >> Einsum("y z, z k -> y k")
 )
 LAST = Cut("t -> a:5, b:1") >> Wire("a:5 c, b:1 c -> $1")
+AHEAD = Window("t -> s w", 3, padding=1) >> Reduce("w ->", "max")
+TOTALS = Id("c, c") >> Add() >> Copy("c")
+STATES = Id("n:2, t:6 n") >> Scan(
+    Id("n, n") >> Linear("n -> n", "W") @ Id("n") >> Add() >> Elementwise("tanh") >> Copy("n"), "t"
+)
 
 CAUSAL: dict[str, Term] = {
     "mask": attention(CausalMask("y x"), Softmax("x")),
@@ -120,6 +128,10 @@ CAUSAL: dict[str, Term] = {
     >> Cut("u -> s:6, e:1")
     >> Wire("s c, e c -> $1"),
     "learned prefix": PREFIX,
+    "all is hidden": masked("where(x <= y, -inf, where(x > y, -inf, $1))"),
+    "a constant beside the sequence": X @ Param("m:3", "w"),
+    "another input beside the sequence": X @ (Id("m:3") >> Elementwise("relu")),
+    "the state of the last position": STATES >> Elementwise("relu") @ Id("t n"),
 }
 
 NOT_CAUSAL: dict[str, tuple[Term, str]] = {
@@ -203,5 +215,37 @@ NOT_CAUSAL: dict[str, tuple[Term, str]] = {
         "Linear mix: its weights are of a fixed number of places along t",
     ),
     "first place": (X >> Index("t c", t=0), "Index: it works on all places along t at once"),
+    "two axes of positions": (
+        Wire("t:6 k:3 -> t k, t k")
+        >> Rename("t -> y") @ Rename("t -> x")
+        >> Einsum("y k, x k -> y x"),
+        "Einsum: an output (y x) has two axes of positions, y and x",
+    ),
+    "three axes of positions": (
+        Wire("t:6 k:3 -> t k, t k, t k")
+        >> Rename("t -> y") @ Rename("t -> x") @ Rename("t -> z")
+        >> Einsum("y k, x k, z k -> y x z"),
+        "Einsum: the array (y x z) has more than two axes of positions",
+    ),
+    "the last state in all positions": (
+        STATES >> Linear("n -> k:2", "A") @ Linear("n -> k:2", "B") >> Einsum("k, t k -> t k"),
+        "Einsum: the state of the last position meets the sequence",
+    ),
+    "the last state as the first of another scan": (
+        STATES >> Scan(Id("n, n") >> Add() >> Copy("n"), "t"),
+        "Scan: the state of the last position meets the sequence",
+    ),
+    "sums of what is ahead": (
+        X >> AHEAD >> Cumulative("s"),
+        "Cumulative sum: it runs ahead of the sequence along s",
+    ),
+    "a scan of what is ahead": (
+        Id("c:2, t:6 c") >> Id("c") @ AHEAD >> Scan(TOTALS, "s"),
+        "Scan: it runs ahead of the sequence by 1",
+    ),
+    "a scan along another axis": (
+        Id("c:2, s:4 t:6 c") >> Scan(Id("c") @ Reduce("t c -> c", "max") >> TOTALS, "s"),
+        "Scan: it runs along s, with (s t c)",
+    ),
     "merged axes": (X >> Group("t c -> d"), "Group: it works on all places along t at once"),
 }
