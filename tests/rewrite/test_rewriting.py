@@ -12,6 +12,7 @@ from ncd import (
     Add,
     Block,
     Copy,
+    Einsum,
     Elementwise,
     Id,
     LayerNorm,
@@ -121,7 +122,7 @@ def test_a_new_layer_takes_no_name_that_is_there() -> None:
         ),
         (
             lambda: edit(TWO, "insert", "v1", op="layer-norm", axes="z"),
-            "Insert on v1: there is no axes 'z'. Try one of k.",
+            "Insert on v1: there is no axis 'z'. Try one of k.",
         ),
         (
             lambda: edit(Id("y:2#v:5"), "insert", "v0", op="relu"),
@@ -159,6 +160,141 @@ def test_what_cannot_be_says_why(work: Callable[[], object], message: str) -> No
     with pytest.raises(NCDError) as error:
         work()
     assert str(error.value) == message
+
+
+HEADS = ncd.catalogue["multi-head-attention"].build(y=3, x=4, m=4, k=2, h=2)
+HEADS_SOFTMAX = next(c.id for c in ncd.elaborate(HEADS).cells if isinstance(c.op, Softmax))
+SQUARE = Linear("m:3 -> m", "A")
+UNEQUAL = Repeat((SQUARE, Linear("m:3 -> m", "B")))
+RELU = Id("m:3") >> Elementwise("relu")
+NEIGHBOUR = "Try an op whose neighbour keeps the axes."
+REFUSED: list[tuple[Term, str, str, dict[str, object], str]] = [
+    (
+        TWO, "group-heads", "n1", {"heads": 1},
+        "Group the heads of n1: n1 is no softmax between a map to keys and one to values. Try the "
+        "softmax of an attention.",
+    ),
+    (
+        HEADS, "group-heads", HEADS_SOFTMAX, {"heads": 3},
+        f"Group the heads of {HEADS_SOFTMAX}: axis h has size 2, which 3 does not divide. Try a "
+        "number that divides it.",
+    ),
+    (
+        TWO, "insert", "", {"op": "relu"},
+        "Insert on the whole term: the whole term is no array. Try the id of an array, such as v0.",
+    ),
+    (
+        Id("()"), "insert", "v0", {"op": "softmax"},
+        "Insert on v0: no axis of (()) fits a softmax. Try an array with such an axis.",
+    ),
+    (SQUARE, "skip", "n0", {"from": "v0", "input": 2},
+     "Skip to n0: it has no input 2. Try input = 1."),
+    (SQUARE, "skip", "n0", {"from": "v9"},
+     "Skip to n0: there is no array 'v9'. Try an id such as v0."),
+    (
+        Id("m:3, m") >> Add(), "bypass", "n0", {"keep": 3},
+        "Bypass n0: array 3 of what it takes is not of the axes that it gives. Try an array that "
+        "is.",
+    ),
+    (
+        Einsum("y:2 k:3, x:4 k -> y x"), "bypass", "n0", {"keep": 1},
+        "Bypass n0: array 1 of what it takes is not of the axes that it gives. Try an array that "
+        "is.",
+    ),
+    (Id("m:3, m") >> Add() >> Elementwise("relu"), "move", "n0", {"to": "later"},
+     f"Move n0: it takes or gives several arrays. {NEIGHBOUR}"),
+    (TWO, "move", "n0", {"to": "later"},
+     f"Move n0: it gives other axes than it takes. {NEIGHBOUR}"),
+    (RELU, "move", "n0", {"to": "later"}, f"Move n0: what follows is no single op. {NEIGHBOUR}"),
+    (RELU >> Linear("m -> k:2"), "move", "n0", {"to": "later"},
+     f"Move n0: what follows gives other axes. {NEIGHBOUR}"),
+    (RELU, "move", "n0", {"to": "earlier"},
+     f"Move n0: nothing stands before it here. {NEIGHBOUR}"),
+    (Linear("k:2 -> m:3") >> Softmax("m"), "move", "n1", {"to": "earlier"},
+     f"Move n1: what stands before it takes other axes. {NEIGHBOUR}"),
+    (RELU >> Copy("m") >> Elementwise("sin") @ Id("m"), "move", "n2", {"to": "earlier"},
+     f"Move n2: what stands before it is needed elsewhere. {NEIGHBOUR}"),
+    (RELU, "move", "n0", {"to": "up"},
+     "Move n0: there is no direction 'up'. Try one of later, earlier."),
+    (UNEQUAL, "layer-count", "f0", {"count": 3},
+     "Layers of f0: f0 is no repetition of equal layers. Try the id of a repetition."),
+    (TWO, "layer-count", "n0", {"count": 3},
+     "Layers of n0: n0 is no repetition of equal layers. Try the id of a repetition."),
+    (UNEQUAL, "share-weights", "f0", {"shared": True},
+     "Weights of f0: f0 is no repetition of equal layers. Try the id of a repetition."),
+    (UNEQUAL, "unwrap", "f0", {}, "Unwrap f0: it has 2 layers. Try a repetition of one layer."),
+    (TWO, "unwrap", "n0", {},
+     "Unwrap n0: n0 is neither a block nor a repetition. Try the id of a block, such as f0."),
+    (
+        SQUARE >> Block(SQUARE, "Part", name="part"), "unwrap", "f0", {},
+        "Unwrap f0: a layer A stands inside it and another one outside. Try another name for one "
+        "of them.",
+    ),
+    (
+        Repeat((SQUARE,) * 2, shared=True), "unroll", "f0", {},
+        "Unroll f0: its layers share their weights or a memory, or they are many. Try a repetition "
+        "of at most 8 layers with weights of their own.",
+    ),
+    (TWO, "unroll", "n0", {},
+     "Unroll n0: n0 is no repetition. Try the id of a repetition, such as f0."),
+    (
+        Copy("m:3"), "write", "n0", {"as": "steps"},
+        "Write out n0: Copy has no other form. Try an op such as a linear map or a softmax.",
+    ),
+    (TWO, "write", "n1", {"as": "einsum"},
+     "Write out n1: there is no form 'einsum'. Try one of steps."),
+    (TWO, "write", "v0", {"as": "steps"},
+     "Write out v0: v0 is no op. Try the id of an op, such as n0."),
+    (TWO, "write", "", {"as": "steps"},
+     "Write out the whole term: the whole term is no op. Try the id of an op, such as n0."),
+    (
+        Id("m:3, m") >> Add(), "duplicate", "n0", {},
+        "Duplicate n0: it takes (m, m) and gives (m). Try an op or a block that takes one array of "
+        "real numbers and gives one.",
+    ),
+    (
+        TWO, "repeat", "n0", {"times": 2},
+        "Repeat n0: it takes (m) and gives (k). Bound so far: m 3. Try an op or a block that gives "
+        "the axes that it takes.",
+    ),
+    (TWO, "low-rank-adapter", "n1", {"rank": 2},
+     "Adapter of n1: Softmax is no linear map. Try the id of a Linear."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("term", "name", "at", "options", "message"), REFUSED)
+def test_a_rewrite_that_does_not_fit_says_why(
+    term: Term, name: str, at: str, options: dict[str, object], message: str
+) -> None:
+    with pytest.raises(NCDError) as error:
+        edit(term, name, at, **options)
+    assert str(error.value) == message
+
+
+@pytest.mark.parametrize(
+    ("text", "fact"),
+    [
+        ('{"at": "n0"}', "a rewrite has a name and a place"),
+        ('{"rewrite": "remove", "at": 3}', "a rewrite has a name and a place"),
+        (3, "3 is no text"),
+        (
+            "{",
+            "this is not JSON: Expecting property name enclosed in double quotes: line 1 column 2 "
+            "(char 1)",
+        ),
+        ("x" * 2001, "it has 2,001 letters, at most 2,000 are read"),
+    ],
+)
+def test_a_text_that_is_no_rewrite(text: str, fact: str) -> None:
+    with pytest.raises(NCDError) as error:
+        Rewrite.from_json(text)
+    assert str(error.value) == f'Rewrite: {fact}. Try {{"rewrite": "remove", "at": "n0"}}.'
+
+
+def test_a_place_is_a_text() -> None:
+    with pytest.raises(NCDError) as error:
+        ncd.rewrites(TWO, 3)  # type: ignore[arg-type]
+    assert str(error.value) == 'rewrites: the place is 3. Try at="n0".'
 
 
 def test_a_link_with_other_options_is_refused_or_applies() -> None:

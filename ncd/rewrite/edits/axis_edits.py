@@ -43,7 +43,7 @@ def axis_at(target: Target, where: str) -> Axis:
     """Returns the axis at a place; raises MismatchError if it is no axis."""
     found = next((axis for axis in target.circuit.axes if axis.name == target.axis), None)
     if found is None:
-        fact = f"{target.place or 'the whole term'} is no axis"
+        fact = f"{target.words} is no axis"
         raise MismatchError(fact, where=where, cure=f"a place such as {AXIS_PREFIX}m")
     return found
 

@@ -112,10 +112,10 @@ class GroupHeads(Rule):
         return f"Share {g} head{'s' * (g > 1)} of keys and values among all queries"
 
     def replacement(self, target: Target, options: Options) -> Replacement:
-        where = f"Group the heads of {target.place}"
+        where = f"Group the heads of {target.words}"
         parts = attention_parts(target.circuit, target.cell) if target.cell else None
         if parts is None:
-            fact = f"{target.place} is no softmax between a map to keys and one to values"
+            fact = f"{target.words} is no softmax between a map to keys and one to values"
             raise MismatchError(fact, where=where, cure="the softmax of an attention")
         groups, n = count_option(options, "heads", MOST_HEADS, where), parts.heads.numel
         if n % groups:

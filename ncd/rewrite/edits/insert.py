@@ -117,9 +117,9 @@ class Insert(Rule):
         return f"Insert {NEW_OPS[options['op']].title}{along}"
 
     def replacement(self, target: Target, options: Options) -> Replacement:
-        where = f"Insert on {target.place}"
+        where = f"Insert on {target.words}"
         if target.value is None:
-            fact = f"{target.place or 'the whole term'} is no array"
+            fact = f"{target.words} is no array"
             raise MismatchError(fact, where=where, cure="the id of an array, such as v0")
         array = target.value.array
         kind = NEW_OPS[pick(options, "op", NEW_OPS, where)]

@@ -33,7 +33,7 @@ class Remove(LocalRule):
             raise MismatchError(
                 f"it takes ({target.inputs}) and gives ({target.outputs}), so that nothing would "
                 "give what comes after it",
-                where=f"Remove {target.place}",
+                where=f"Remove {target.words}",
                 bound=target.inputs.axes,
                 cure="an op that gives the axes that it takes, or another op in its place",
             )

@@ -97,7 +97,7 @@ class Replace(LocalRule):
         return f"Replace by {WORDS[kind]}" + (f" along {axis}" if axis else "")
 
     def replacement(self, target: Target, options: Options) -> Replacement:
-        cell, where = op_at(target, "Replace"), f"Replace {target.place}"
+        cell, where = op_at(target, "Replace"), f"Replace {target.words}"
         choices = _choices(cell)
         if not choices:
             raise MismatchError(

@@ -48,7 +48,7 @@ class Skip(StepRule):
     def new_steps(
         self, steps: BlockSteps, region: Region, i: int, target: Target, options: Options
     ) -> BlockSteps:
-        where = f"Skip to {target.place}"
+        where = f"Skip to {target.words}"
         source = options.get("from")
         if source not in target.circuit.values:
             fact = f"there is no array {short_repr(source)}"
@@ -57,7 +57,7 @@ class Skip(StepRule):
         step = region_at(steps, region).steps[i]
         place = count_option(options, "input", MOST_INPUTS, where) - 1 if "input" in options else 0
         if place >= len(step.takes):
-            fact = f"it takes {len(step.takes)} arrays"
+            fact = f"it has no input {place + 1}"
             raise MismatchError(fact, where=where, cure="input = 1")
         wanted = region_at(steps, region).arrays[step.takes[place]]
         try:
@@ -131,7 +131,7 @@ class Bypass(StepRule):
     def new_steps(
         self, steps: BlockSteps, region: Region, i: int, target: Target, options: Options
     ) -> BlockSteps:
-        where = f"Bypass {target.place}"
+        where = f"Bypass {target.words}"
         place = count_option(options, "keep", MOST_INPUTS, where) - 1
         own = region_at(steps, region)
         step = own.steps[i]
@@ -162,16 +162,14 @@ class MoveAlongWire(StepRule):
     def new_steps(
         self, steps: BlockSteps, region: Region, i: int, target: Target, options: Options
     ) -> BlockSteps:
-        where = f"Move {target.place}"
+        where = f"Move {target.words}"
         later = pick(options, "to", ("later", "earlier"), where) == "later"
         change = _later if later else _earlier_step
         return change_region(steps, region, lambda own: change(own, i, where))
 
 
 def _refuse(where: str, what: str) -> MismatchError:
-    return MismatchError(
-        f"{what}, or gives other axes", where=where, cure="an op whose neighbour keeps the axes"
-    )
+    return MismatchError(what, where=where, cure="an op whose neighbour keeps the axes")
 
 
 def _check_keeps(steps: BlockSteps, i: int, where: str) -> None:
@@ -179,7 +177,7 @@ def _check_keeps(steps: BlockSteps, i: int, where: str) -> None:
     if len(step.takes) != 1 or len(step.gives) != 1:
         raise _refuse(where, "it takes or gives several arrays")
     if steps.arrays[step.takes[0]] != steps.arrays[step.gives[0]]:
-        raise _refuse(where, "it takes other axes")
+        raise _refuse(where, "it gives other axes than it takes")
 
 
 def _later(steps: BlockSteps, i: int, where: str) -> BlockSteps:
@@ -192,7 +190,7 @@ def _later(steps: BlockSteps, i: int, where: str) -> BlockSteps:
         raise _refuse(where, "what follows is no single op")
     (after,) = steps.steps[users[0]].gives
     if steps.arrays[after] != steps.arrays[given]:
-        raise _refuse(where, "what follows takes it")
+        raise _refuse(where, "what follows gives other axes")
     without = leave_out(steps, i, 0)
     return put_behind(without, users[0] - 1, step, after)
 
@@ -208,7 +206,9 @@ def _earlier_step(steps: BlockSteps, i: int, where: str) -> BlockSteps:
     uses = sum(given in other.takes for other in steps.steps) + (given in steps.outputs)
     takes = steps.steps[maker].takes
     places = [p for p, one in enumerate(takes) if steps.arrays[one] == steps.arrays[slot]]
-    if uses != 1 or not places:
+    if uses != 1:
         raise _refuse(where, "what stands before it is needed elsewhere")
+    if not places:
+        raise _refuse(where, "what stands before it takes other axes")
     without = leave_out(steps, i, 0)
     return put_before(without, maker, places[0], step)

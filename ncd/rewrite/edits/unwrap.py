@@ -42,14 +42,14 @@ class Unwrap(Rule):
         return "Take its frame away"
 
     def replacement(self, target: Target, options: Options) -> Replacement:
-        where = f"Unwrap {target.place}"
+        where = f"Unwrap {target.words}"
         part = target.part
         if isinstance(part, Repeat):
             body = _only_body(part, where)
         elif isinstance(part, Block):
             body = _body_outside(part, target, where)
         else:
-            fact = f"{target.place} is neither a block nor a repetition"
+            fact = f"{target.words} is neither a block nor a repetition"
             raise MismatchError(fact, where=where, cure="the id of a block, such as f0")
         inner = target.fence.scope if target.fence is not None else ()
         inner = (*inner, "0") if isinstance(part, Repeat) and not part.shared else inner
@@ -134,10 +134,10 @@ class LayerCount(Rule):
         return f"Repeat × {options['count']}"
 
     def replacement(self, target: Target, options: Options) -> Replacement:
-        part, where = target.part, f"Layers of {target.place}"
+        part, where = target.part, f"Layers of {target.words}"
         count = count_option(options, "count", MOST_LAYERS, where)
         if not isinstance(part, Repeat) or len({*part.bodies}) > 1:
-            fact = f"{target.place} is no repetition of equal layers"
+            fact = f"{target.words} is no repetition of equal layers"
             raise MismatchError(fact, where=where, cure="the id of a repetition")
         return Replacement({target.path: replace(part, bodies=part.bodies[:1] * count)})
 
@@ -157,9 +157,9 @@ class ShareWeights(Rule):
         return "Share the weights of all layers" if shared else "Give each layer its own weights"
 
     def replacement(self, target: Target, options: Options) -> Replacement:
-        part, where = target.part, f"Weights of {target.place}"
+        part, where = target.part, f"Weights of {target.words}"
         if not isinstance(part, Repeat) or len({*part.bodies}) > 1:
-            fact = f"{target.place} is no repetition of equal layers"
+            fact = f"{target.words} is no repetition of equal layers"
             raise MismatchError(fact, where=where, cure="the id of a repetition")
         shared = options.get("shared") is True
         scope = (*scope_around(target), target.fence.scope[-1] if target.fence else part.name)

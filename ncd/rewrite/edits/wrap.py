@@ -73,7 +73,7 @@ class WrapResidual(LocalRule):
         return "Wrap in a residual connection"
 
     def replacement(self, target: Target, options: Options) -> Replacement:
-        where = f"Residual around {target.place}"
+        where = f"Residual around {target.words}"
         array = check_single(target, where)
         check_keeps_type(target, where)
         around = on_copies(array, target.part, Id(Type((array,)))) >> Add()
@@ -93,7 +93,7 @@ class WrapRepeat(LocalRule):
         return f"Repeat × {options['times']}, each with weights of its own"
 
     def replacement(self, target: Target, options: Options) -> Replacement:
-        where = f"Repeat {target.place}"
+        where = f"Repeat {target.words}"
         check_keeps_type(target, where)
         times = count_option(options, "times", MOST_LAYERS, where)
         name = unused_layer_name(target.circuit, "layers")
@@ -141,7 +141,7 @@ class LowRankAdapter(LocalRule):
         return f"Add a low-rank adapter of rank {options['rank']}"
 
     def replacement(self, target: Target, options: Options) -> Replacement:
-        where = f"Adapter of {target.place}"
+        where = f"Adapter of {target.words}"
         cell = op_at(target, where)
         if not isinstance(cell.op, Linear):
             fact = f"{cell.op.display_name} is no linear map"
@@ -173,6 +173,6 @@ class Duplicate(LocalRule):
         return "Duplicate beside, and add both"
 
     def replacement(self, target: Target, options: Options) -> Replacement:
-        array = check_single(target, f"Duplicate {target.place}")
+        array = check_single(target, f"Duplicate {target.words}")
         second = fresh_copy(target.part, target.circuit)
         return Replacement({target.path: on_copies(array, target.part, second) >> Add()})

@@ -38,9 +38,9 @@ class Unroll(LocalRule):
         return "Write its layers one after the other"
 
     def replacement(self, target: Target, options: Options) -> Replacement:
-        where, part = f"Unroll {target.place}", target.part
+        where, part = f"Unroll {target.words}", target.part
         if not isinstance(part, Repeat):
-            fact = f"{target.place} is no repetition"
+            fact = f"{target.words} is no repetition"
             raise MismatchError(fact, where=where, cure="the id of a repetition, such as f0")
         if part.shared or part.memory or len(part.bodies) > MOST_LAYERS:
             raise MismatchError(

@@ -273,7 +273,7 @@ class WriteOut(LocalRule):
         return TITLES[options["as"]]
 
     def replacement(self, target: Target, options: Options) -> Replacement:
-        where = f"Write out {target.place}"
+        where = f"Write out {target.words}"
         cell = op_at(target, where)
         forms = _forms(cell)
         if not forms:

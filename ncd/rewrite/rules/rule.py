@@ -56,6 +56,11 @@ class Target:
         """The whole term, with its sizes."""
         return self.circuit.term
 
+    @property
+    def words(self) -> str:
+        """The place as it stands in a message."""
+        return self.place or "the whole term"
+
     @lazy_property
     def cell(self) -> Cell | None:
         """The op at this place; None if it is another kind of place."""
@@ -222,11 +227,14 @@ class LocalRule(Rule):
 # --- Options that come from a link, checked
 
 
+OPTION_NOUNS = {"as": "form", "axes": "axis", "by": "op", "to": "direction"}
+
+
 def pick(options: Options, name: str, known: Iterable[str], where: str) -> str:
     """Returns an option that is one of some names; raises UnknownNameError."""
     value, names = options.get(name), tuple(known)
     if not isinstance(value, str) or value not in names:
-        raise unknown_name_error(name, value, names, where)
+        raise unknown_name_error(OPTION_NOUNS.get(name, name), value, names, where)
     return value
 
 
@@ -242,7 +250,7 @@ def count_option(options: Options, name: str, most: int, where: str) -> int:
 def op_at(target: Target, where: str) -> Cell:
     """Returns the op at a place; raises MismatchError if none is there."""
     if target.cell is None:
-        fact = f"{target.place or 'the whole term'} is no op"
+        fact = f"{target.words} is no op"
         raise MismatchError(fact, where=where, cure="the id of an op, such as n0")
     return target.cell
 

@@ -302,7 +302,7 @@ class StepRule(Rule):
         paths = target.paths.with_own_names
         steps = paths.steps
         if target.place not in paths.by_id:
-            fact = f"{target.place or 'the whole term'} is no op"
+            fact = f"{target.words} is no op"
             raise MismatchError(fact, where=self.name, cure="the id of an op, such as n0")
         for copy in target.copies():
             found = find_step(steps, copy.place)
