@@ -225,7 +225,7 @@ def _boxes(
     parts: Sequence[_BackwardGroup], given: Slots, wanted: Slots, taps: Mapping[str, Sequence[Tap]]
 ) -> Iterator[AppliedTerm]:
     """Yields a box for each part, after notes for what it loads; few plain steps as they are."""
-    takers: dict[ArrayHandle, set[int]] = {slot: {-1} for slot in wanted}
+    takers: dict[ArrayHandle, set[int]] = {}
     for n, part in enumerate(parts):
         for slot in (slot for step in part.steps for slot in step.takes):
             takers.setdefault(slot, set()).add(n)
@@ -238,7 +238,7 @@ def _boxes(
             yield from part.steps
             continue
         ins = tuple(slot for slot in takes if slot in flow and slot not in made)
-        outs = tuple(slot for slot in made if takers.get(slot, set()) - {n})
+        outs = tuple(slot for slot in made if slot in wanted or takers.get(slot, {n}) != {n})
         notes = tuple(ArrayHandle(tap.array) for tap in loaded)
         for tap, slot in zip(loaded, notes, strict=True):
             yield AppliedTerm(LoadNote(tap.label, tap.array), (), (slot,))

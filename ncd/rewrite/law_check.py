@@ -100,13 +100,16 @@ def _run(module: CircuitModule, given: Arrays, seed: int) -> tuple[Arrays, Array
 
 
 def _relative(one: Arrays, two: Arrays) -> float:
-    """Returns the largest difference as a part of the largest number; infinities may be equal."""
+    """Returns the largest difference, of arrays beyond 1 as a part of their largest number.
+
+    Infinities may be equal, and so may what is no number.
+    """
     worst = 0.0
     for a, b in zip(one, two, strict=True):
         same = (a == b) | (a.isnan() & b.isnan())
         off = torch.where(same, 0.0, (a.detach().double() - b.detach().double()).abs())
         finite = a.detach().double()[a.isfinite()].abs()
-        largest = max(float(finite.max()) if finite.numel() else 0.0, 1e-30)
+        largest = float(finite.max().clamp(min=1.0)) if finite.numel() else 1.0
         if off.numel():
-            worst = max(worst, float(off.max().nan_to_num(1e30, 1e30)) / max(largest, 1.0))
+            worst = max(worst, float(off.max().nan_to_num(1e30, 1e30)) / largest)
     return worst

@@ -117,6 +117,16 @@ def test_both_terms_have_the_blocks_and_the_equal_layers_of_the_system(
     assert all(cache.array[0].size == cache.layers for cache in found.caches)
 
 
+def test_the_axis_of_layers_has_a_name_that_no_other_axis_has() -> None:
+    found = decode(catalogue["llama"].build())
+    kept = [f"layers.self_attn.{name}_proj ({array})" for name in "kv" for array in ("l x g k",)]
+    assert [f"{cache.name} ({cache.array})" for cache in found.caches] == kept
+    assert repr(found) == f"<CachedPass: t#v -> t v along t; keeps {', '.join(kept)}>"
+    layer = Repeat((ncd.Id("t:6 l:3") >> ncd.Linear("l -> l", "A") >> ncd.Cumulative("t"),) * 2)
+    (cache,) = decode(layer).caches
+    assert cache.array[0].name == "l2"
+
+
 def test_layers_that_keep_different_arrays_are_written_one_by_one() -> None:
     """The first layer works its keys out again from the words, the others keep their inputs."""
     found = decode(catalogue["llama"].build(n=3), keep="small")

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from ncd.ops import Given
-from ncd.rewrite.known_numbers import KnownNumbers
+from ncd.formulas.formula import Name, Operand
+from ncd.ops import Given, Map
+from ncd.rewrite.known_numbers import KnownNumbers, formula_leaves
+from ncd.rewrite.position_masks import PositionSum
 
 NAN = np.nan
 DISTANCES = range(-4, 5)
@@ -45,3 +49,13 @@ def test_a_table_is_known_at_the_distances_at_which_it_is_the_same_everywhere() 
 def test_a_product_is_0_where_a_factor_is_whatever_the_others_are(factors, product) -> None:
     found = KnownNumbers.product([np.array(factor) for factor in factors])
     np.testing.assert_equal(found, np.array(product))
+
+
+def test_a_formula_knows_places_and_the_sizes_of_other_axes() -> None:
+    """The number of positions is not known: the cached pass has fewer of them."""
+    op = Map("y:6 x:6 k:3 -> y x k", "where(x > y + n_k, n_x * pi, $1 + k)")
+    leaf = formula_leaves(op, [2.0], ("y", "x"), {a.name: a for a in op.signature.dom[0]})
+    assert leaf(Name("x")) == PositionSum({"x": Fraction(1)})
+    assert leaf(Name("n_k")) == PositionSum({}, Fraction(3))
+    assert leaf(Operand(1)) == 2.0 and leaf(Name("pi")) == math.pi
+    assert np.isnan(leaf(Name("n_x"))) and np.isnan(leaf(Name("k")))

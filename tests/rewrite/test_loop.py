@@ -13,6 +13,7 @@ from ncd.language.axes import Dim
 from ncd.language.terms import Id, Term
 from ncd.language.torch_code import Const, Infix, Position
 from ncd.ops import (
+    Add,
     Copy,
     Einsum,
     Elementwise,
@@ -148,3 +149,9 @@ def test_a_position_counts_from_the_start_of_the_whole_axis(
     position, moved = Position(whole, (whole, rest)), Position(tile, (tile, rest))
     found = resize_expression(position, {"z": (4, 6)} if cut is None else {"x": cut, "z": (4, 6)})
     assert found == (Infix("+", moved, Const(start)) if start else moved)
+
+
+def test_of_two_places_with_both_axes_the_first_is_the_loop() -> None:
+    two = Softmax("x") @ Elementwise("relu") >> Reduce("x ->") @ Reduce("x ->", "max") >> Add()
+    loop = ncd.stream(Id("y:3 x:4, y x") >> two, {"y": 2}, ("x", 2), around=False)
+    assert [op.cell.op.display_name for op in loop.schedule.ops] == ["Softmax", "Reduce sum"]

@@ -291,6 +291,13 @@ def test_a_text_that_is_no_rewrite(text: str, fact: str) -> None:
     assert str(error.value) == f'Rewrite: {fact}. Try {{"rewrite": "remove", "at": "n0"}}.'
 
 
+def test_eight_layers_are_written_one_after_the_other_and_no_more() -> None:
+    eight = edit(Repeat((SQUARE,) * 8), "unroll", "f0")
+    assert [f.title for f in ncd.elaborate(eight).fences] == [f"Layer {i}" for i in range(1, 9)]
+    with pytest.raises(NCDError, match="or they are many"):
+        edit(Repeat((SQUARE,) * 9), "unroll", "f0")
+
+
 def test_a_place_is_a_text() -> None:
     with pytest.raises(NCDError) as error:
         ncd.rewrites(TWO, 3)  # type: ignore[arg-type]

@@ -102,10 +102,10 @@ class GroupHeads(Rule):
     def candidates(self, target: Target) -> Iterator[tuple[str, Options]]:
         cell = target.cell
         parts = attention_parts(target.circuit, cell) if cell is not None else None
-        if parts is not None and isinstance(parts.heads.size, int):
-            n = parts.heads.size
+        if parts is not None:
+            n = parts.heads.numel
             choices = dict.fromkeys((n // 2, 1))
-            yield from ((target.place, {"heads": g}) for g in choices if g and g < n and n % g == 0)
+            yield from ((target.place, {"heads": g}) for g in choices if 0 < g < n and n % g == 0)
 
     def title(self, options: Options) -> str:
         g = options["heads"]

@@ -24,7 +24,6 @@ from ncd.rewrite.rules.rule import (
     move_parameters,
     op_at,
     scope_around,
-    single_array,
     unused_axis_name,
     unused_layer_name,
 )
@@ -39,14 +38,14 @@ def on_copies(array: Array, first: Term, second: Term) -> Term:
 
 def check_single(target: Target, where: str) -> Array:
     """Returns the only array that a part takes; raises MismatchError for other parts."""
-    array = single_array(target.inputs)
-    if array is None or single_array(target.outputs) is None:
+    sides = target.inputs, target.outputs
+    if any(len(side) != 1 or not is_real(side) for side in sides):
         raise MismatchError(
             f"it takes ({target.inputs}) and gives ({target.outputs})",
             where=where,
             cure="an op or a block that takes one array of real numbers and gives one",
         )
-    return array
+    return target.inputs[0]
 
 
 def check_keeps_type(target: Target, where: str) -> None:
@@ -66,7 +65,7 @@ class WrapResidual(LocalRule):
     name: ClassVar[str] = "residual"
 
     def candidates(self, target: Target) -> Iterator[tuple[str, Options]]:
-        if target.is_part and single_array(target.inputs) and target.inputs == target.outputs:
+        if target.is_part:
             yield target.place, NO_OPTIONS
 
     def title(self, options: Options) -> str:
@@ -86,7 +85,7 @@ class WrapRepeat(LocalRule):
     name: ClassVar[str] = "repeat"
 
     def candidates(self, target: Target) -> Iterator[tuple[str, Options]]:
-        if target.is_part and target.inputs == target.outputs and _is_real(target.inputs):
+        if target.is_part and target.inputs == target.outputs and is_real(target.inputs):
             yield target.place, {"times": 2}
 
     def title(self, options: Options) -> str:
@@ -107,7 +106,7 @@ class WrapRepeat(LocalRule):
         return Replacement({target.path: repeated}, move_parameters(cells, move))
 
 
-def _is_real(arrays: Type) -> bool:
+def is_real(arrays: Type) -> bool:
     return bool(arrays) and all(array.below is None for array in arrays)
 
 
@@ -166,7 +165,7 @@ class Duplicate(LocalRule):
     name: ClassVar[str] = "duplicate"
 
     def candidates(self, target: Target) -> Iterator[tuple[str, Options]]:
-        if target.is_part and single_array(target.inputs) and single_array(target.outputs):
+        if target.is_part:
             yield target.place, NO_OPTIONS
 
     def title(self, options: Options) -> str:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from ncd.circuit.circuit import Cell, Circuit, Fence, Value
 from ncd.errors import MismatchError, ParseError, UnknownNameError, short_repr, unknown_name_error
-from ncd.language.axes import Array, Type
+from ncd.language.axes import Type
 from ncd.language.blocks import Block
 from ncd.language.cached_property import lazy_property
 from ncd.language.fields import field_names
@@ -283,11 +283,6 @@ def unused_axis_name(circuit: Circuit, name: str) -> str:
         number += 1
         found = f"{name}{number}"
     return found
-
-
-def single_array(arrays: Type) -> Array | None:
-    """Returns the only array of a type of real numbers; None for others."""
-    return arrays[0] if len(arrays) == 1 and arrays[0].below is None else None
 
 
 # --- Parameters that get other names
