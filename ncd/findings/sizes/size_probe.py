@@ -154,7 +154,7 @@ Works = Callable[[int], bool | None]
 
 FAR = (2, 8, 64)  # times the present size, that are tried
 STEPS = (2, 3, 4, 8, 16, 32, 64)  # that a size may have to be one more or less of
-LONGEST_STEP = 64
+HINTED_STEPS = range(2, 65)  # steps that the numbers of a text may be
 HINTS = 8  # numbers of a text that are tried as sizes for which it may fail
 
 
@@ -200,7 +200,7 @@ def working_range(works: Works, now: int, hints: Iterable[int] = ()) -> SizeInte
     near = [works(now + 1), works(now - 1) if now > 2 else False]
     if None in near:
         return None
-    hints, root = sorted({n for n in hints if n > 1}), isqrt(now)
+    hints, root = sorted({*hints}), isqrt(now)
     squares = not any(near) and root * root == now
     if squares and works((root + 1) ** 2) and works((root + 2) ** 2):  # no step leads to both
         return SizeInterval(1 if works(1) else now, square=True)
@@ -211,12 +211,12 @@ def working_range(works: Works, now: int, hints: Iterable[int] = ()) -> SizeInte
 
 def _step(works: Works, now: int, hints: list[int]) -> int:
     """Returns the least step to a larger or smaller size that works; 0 if there is none."""
-    tries = dict.fromkeys([now, *STEPS, *(n for n in hints if n <= LONGEST_STEP)])
+    tries = dict.fromkeys([now, *STEPS, *(n for n in hints if n in HINTED_STEPS)])
     found = next((d for d in tries if works(now + d) or (d < now - 1 and works(now - d))), 0)
     if not found:
         return 0
     for prime in primefactors(found):
-        while found % prime == 0 and found > prime and _either(works, now, found // prime):
+        while found % prime == 0 and _either(works, now, found // prime):
             found //= prime
     return found
 
@@ -236,15 +236,15 @@ def _stepped_interval(works: Works, now: int, step: int, hints: list[int]) -> Si
     place = (now - first) // step
     low = _edge(at, place, 0)
     high = _highest(at, place, [-(-(n - first) // step) for n in hints])
-    if high is None or (high and low == high and step > 1) or (low and at(low - 1) is not False):
+    if high is None or (low and at(low - 1) is None):
         return None
     if step > 1 and works(first + step * low + 1):  # such as the divisors of a number
         return None
     within = [(low + place) // 2, (place + (high or place)) // 2]
     others = [place - 1, place + 1, *(k for n in hints[:HINTS] for k in _places(n, first, step))]
-    within += [k for k in others if low <= k <= (high or k)]
-    beyond = [k for k in (low - 2, high + 2 if high else -1) if k >= 0]
-    if not all(map(at, within)) or any(map(at, beyond)):  # a hole
+    within += [max(low, min(k, high or k)) for k in others]
+    beyond = (low and at(max(low - 2, 0))) or (high and at(high + 2))
+    if beyond or not all(map(at, within)):  # a hole
         return None
     return SizeInterval(first + step * low, step, first + step * high if high else 0)
 
@@ -252,8 +252,8 @@ def _stepped_interval(works: Works, now: int, step: int, hints: list[int]) -> Si
 def _places(size: int, first: int, step: int) -> range:
     """Returns the place of a size in steps from the first one; none if it lies between two.
 
-    >>> [*_places(9, 1, 4)], [*_places(8, 1, 4)]
-    ([2], [])
+    >>> [*_places(9, 1, 4)], [*_places(8, 1, 4)], [*_places(5, 5, 4)], [*_places(1, 5, 4)]
+    ([2], [], [0], [])
     """
     place, rest = divmod(size - first, step)
     return range(place, place if rest or place < 0 else place + 1)

@@ -88,10 +88,41 @@ def test_a_rule_is_found_from_each_of_its_sizes(low: int, step: int, high: int) 
         (lambda n: n < 20 and n != 6, 5, None),
         (lambda n: n != 5 or None, 4, None),
         (lambda n: n != 3 or None, 4, None),
+        (lambda n: n in (1, 2), 2, SizeInterval(2, 1, 2, allows_one=True)),
+        (lambda n: n in (1, 5), 5, SizeInterval(5, 1, 5, allows_one=True)),
+        (lambda n: n in (2, 5), 5, SizeInterval(2, 3, 5)),
+        (lambda n: n != 1, 5, SizeInterval(2)),
+        (lambda n: n == 6 or n >= 8, 9, None),
+        (lambda n: n == 6 or (n >= 5 and n % 2), 9, None),  # odd from 5 on, but 6 as well
+        (lambda n: None if n == 4 else n > 4, 8, None),
+        (lambda n: None if n == 21 else n < 21, 10, None),
+        (lambda n: None if n == 12 else n % 4 == 0, 8, None),
+        (lambda n: n % 12 == 0 if n < 50 else None, 12, SizeInterval(12, 12)),
+        (lambda n: n % 12 == 0 if n < 30 else None, 12, None),
     ],
 )
 def test_rules_of_other_kinds(works: Any, now: int, found: SizeInterval | None) -> None:
     assert working_range(works, now) == found
+
+
+@pytest.mark.parametrize(
+    ("works", "now", "hints", "found"),
+    [
+        (lambda n: n % 5 == 0 and n <= 30, 30, [10], SizeInterval(5, 5, 30)),
+        (lambda n: n % 65 == 6, 6, [65], SizeInterval(6, 1, 6)),  # 65 is no step that is tried
+        (lambda n: n % 63 == 6, 6, [63], SizeInterval(6, 63)),
+        (lambda n: n == 1 or n % 10 == 6, 6, [10], SizeInterval(6, 10)),
+        (lambda n: n == 2 or n % 10 == 7, 7, [10], None),
+        (lambda n: n <= 50 or n > 60, 10, [50], SizeInterval(1, 1, 50)),
+        (lambda n: n % 2 == 0 and (n <= 50 or n > 60), 10, [49], SizeInterval(2, 2, 50)),
+        (lambda n: n % 2 == 0 and n != 52, 10, [50], None),
+        (lambda n: n in (4, 8, 12), 8, [1, 2, 3, 16, 20], SizeInterval(4, 4, 12)),
+    ],
+)
+def test_the_numbers_of_a_text_may_be_steps_and_ends(
+    works: Any, now: int, hints: list[int], found: SizeInterval | None
+) -> None:
+    assert working_range(works, now, hints) == found
 
 
 def test_a_single_size_that_fails_is_seen_where_the_text_names_it() -> None:
