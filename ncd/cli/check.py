@@ -88,8 +88,8 @@ class Case:
 
 def types(case: Case) -> str | None:
     """Checks that the outputs match the codomain and every axis has a size."""
-    out = tuple(value.array for value in case.circuit.outputs)
-    if out != tuple(case.term.cod):
+    out = Type(value.array for value in case.circuit.outputs)
+    if out != case.term.cod:
         return f"the circuit gives ({out}), the term ({case.term.cod})"
     bare = [a.name for v in case.circuit.values.values() for a in v.array if a.size is None]
     return f"axes without a size: {', '.join(bare)}" if bare else None

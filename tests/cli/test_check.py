@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import inf, nan
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
+import torch
 
 import ncd
 from ncd.circuit.knob import Knob
@@ -111,6 +114,143 @@ def test_an_equation_that_does_not_hold_fails() -> None:
     assert views_that_fail(check.Case(ncd.Equation(one, one))) == []
     (failing,) = views_that_fail(check.Case(ncd.Equation(one, two)))
     assert failing == "equation"
+
+
+def stub(**parts: Any) -> Any:
+    """A case of which a view reads just these parts."""
+    return SimpleNamespace(**parts)
+
+
+def test_the_types_of_a_circuit_are_those_of_its_term() -> None:
+    other = ncd.elaborate(ncd.Id("k:2"))
+    said = "the circuit gives (k), the term (m)"
+    assert check.types(stub(term=ncd.Id("m:3"), circuit=other)) == said
+    bare = ncd.Id("m, k:2, n")
+    said = "axes without a size: m, n"
+    assert check.types(stub(term=bare, circuit=ncd.elaborate(bare))) == said
+
+
+def test_arrays_are_made_before_they_are_taken_and_ids_are_unique() -> None:
+    circuit = ncd.elaborate(ncd.Softmax("m:3"))
+    assert check.circuit(stub(circuit=circuit)) is None
+    late = SimpleNamespace(inputs=(), units=circuit.units)
+    assert check.circuit(stub(circuit=late)) == "n0 takes v0 before they are made"
+    twice = SimpleNamespace(inputs=circuit.inputs, units=(), cells=circuit.cells * 2)
+    assert check.circuit(stub(circuit=twice)) == "two cells have one id"
+
+
+def test_a_drawing_has_no_fault_and_every_op(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = Case(ncd.Softmax("m:3"))
+    assert check.drawing(case) is None
+    monkeypatch.setattr(check, "drawn_cells", lambda circuit: [SimpleNamespace(id="n9")])
+    assert check.drawing(case) == f"labels {check.LABELS[0]}: n9 not in the SVG"
+    monkeypatch.setattr(check, "lint", lambda drawn: ["one", "two"])
+    assert check.drawing(case) == f"labels {check.LABELS[0]}: one; two"
+
+
+@pytest.mark.parametrize(
+    ("with_einops", "without", "fault"),
+    [
+        ("import einops", "import torch", None),
+        ("", "import einops", "the source that stands on torch alone speaks of einops"),
+    ],
+)
+def test_a_source_without_einops_does_not_speak_of_it(
+    with_einops: str, without: str, fault: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = {True: with_einops, False: without}
+    monkeypatch.setattr(check, "write", lambda term, einops: written[einops])
+    assert check.source(Case(ncd.Softmax("m:3"))) == fault
+
+
+def test_a_term_that_comes_back_from_its_json_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = Case(ncd.Softmax("m:3"))
+    assert check.json(case) is None
+    monkeypatch.setattr(check, "from_json", lambda text: ncd.Softmax("m:4"))
+    assert check.json(case) == "the term that comes back differs"
+
+
+MASKED = ncd.CausalMask("y:3 x:3") >> ncd.Softmax("x") >> ncd.Elementwise("relu")
+
+
+@pytest.mark.parametrize(
+    ("id", "value", "fault"),
+    [
+        ("v1", torch.zeros(3), "v1 has shape (3,), its array (3, 3)"),
+        ("v1", torch.zeros(3, 3).long(), "v1 is of type torch.int64, its array holds real numbers"),
+        ("v1", torch.full((3, 3), -inf), None),  # what is masked may be infinite
+        ("v1", torch.full((3, 3), nan), "v1 is not finite"),
+        ("v0", torch.full((3, 3), -inf), None),  # and so may be what is masked again
+        ("v0", torch.full((3, 3), nan), "v0 is not finite"),
+        ("v2", torch.full((3, 3), inf), "v2 is not finite"),
+        ("v3", torch.full((3, 3), nan), "v3 is not finite"),
+    ],
+)
+def test_every_value_is_of_its_array(id: str, value: torch.Tensor, fault: str | None) -> None:
+    case = Case(MASKED)
+    assert check.forward(case) is None
+    case.trace.values[id] = value
+    assert check.forward(case) == fault
+
+
+@pytest.mark.parametrize(
+    ("term", "fault"),
+    [
+        (ncd.Linear("m:3 -> k:2", "L"), None),
+        (ncd.Id("y:2#v:5"), None),
+        (ncd.Id("a:2, b:2") >> ncd.Elementwise("sin") @ ncd.Map("b -> b#2", "$1 > 0"),
+         "input 1 has no gradient"),
+        (ncd.Map("b:2 -> b#2", "$1 > 0"), "no output has a gradient"),
+        (ncd.Map("b:2 -> b", "(0 * $1) ** 0.5"), "input 0: its gradient is not finite"),
+    ],
+)  # fmt: skip
+def test_every_input_and_weight_has_a_gradient(term: ncd.Term, fault: str | None) -> None:
+    assert check.backward(Case(term)) == fault
+
+
+def test_whole_numbers_alone_have_no_graph() -> None:
+    assert check.autograd(Case(ncd.Id("y:2#v:5"))) is None
+
+
+def test_the_pictures_and_pages_are_those_of_an_entry() -> None:
+    with pytest.raises(ValueError, match=r"^the case is not of a system of the catalogue$"):
+        check.knobs(Case(ncd.Softmax("m:3")))
+
+
+def test_a_term_that_cannot_be_built_is_a_failure() -> None:
+    def build() -> Case:
+        raise ValueError("no\nsuch size")
+
+    report = check.Report()
+    check._check(check.CheckedTerm("a", "a at m = 1", build, check.STATIC), report)
+    assert report.failures == ["a at m = 1: build: ValueError: no such size"]
+    assert (report.settings, report.views, report.refused) == (1, 0, [])
+
+
+def test_the_tests_of_what_is_checked_are_named_and_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = []
+
+    def run(names: tuple[str, ...], progress: object) -> tuple[int, list[str]]:
+        asked.append(names)
+        return 3, ["FAILED tests/test_a.py::test_a"]
+
+    monkeypatch.setattr(check, "run_project_tests", run)
+    monkeypatch.setattr(check, "_check", lambda item, report: None)
+    entry, told = ncd.catalogue[MHA], []
+    found = check.check(
+        [entry], [ncd.Add], fast=True, tested=True, progress=lambda *now: told.append(now)
+    )
+    assert asked == [(MHA, "Add")]
+    assert (found.tests, found.failures) == (3, ["FAILED tests/test_a.py::test_a"])
+    count = 1 + len(ncd.Add.examples())
+    assert told == [
+        *((done, count, "Add") for done in range(count - 1)),
+        (count - 1, count, MHA),
+        (count, count, ""),
+    ]
+    assert check.check([entry], tested=False).tests == 0
 
 
 # --- ops -----------------------------------------------------------------------------------------

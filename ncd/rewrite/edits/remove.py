@@ -22,7 +22,7 @@ class Remove(LocalRule):
     name: ClassVar[str] = "remove"
 
     def candidates(self, target: Target) -> Iterator[tuple[str, Options]]:
-        if target.is_part and target.inputs == target.outputs:
+        if target.is_part:
             yield target.place, NO_OPTIONS
 
     def title(self, options: Options) -> str:
