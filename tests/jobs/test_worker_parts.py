@@ -18,8 +18,11 @@ import torch
 
 import ncd
 from ncd.errors import SizeError
+from ncd.findings.reading.finding import Finding
+from ncd.findings.search import findings as found_in
 from ncd.jobs import fork_server, local_workers, pool_jobs, ray_workers, source_job, source_reading
 from ncd.jobs.fork_server import SocketLine
+from ncd.jobs.job_pool import Turns
 from ncd.jobs.local_workers import LONGEST, OFTEN, RESULT_REQUEST, WorkerChannel
 from ncd.jobs.pool_jobs import forward, map_dimensions
 from ncd.jobs.ray_workers import Actor, Cluster, Hand, Mailbox
@@ -333,6 +336,104 @@ def test_the_result_of_a_reader_is_that_of_its_worker(
     reader.workers = SimpleNamespace(start=lambda text: started)  # type: ignore[assignment]
     assert reader._result("source", "x") == result
     assert started.end.called == ended
+
+
+TWO_MODELS = """
+class Part(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.map = nn.Linear(3, 4)
+    def forward(self, x):
+        return self.map(x)
+class Whole(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.part = Part()
+    def forward(self, x):
+        return self.part(x).relu()
+"""
+
+
+@pytest.mark.parametrize(
+    ("job", "computing"),
+    [
+        ("source", [source_job.BUILDING, source_job.SECONDS]),
+        ("part", [source_job.BUILDING, source_job.PART]),
+        ("findings", [source_job.FINDING]),
+        ("sizes", [source_job.FINDING]),
+    ],
+)
+def test_each_job_of_a_source_computes_so_long_and_in_so_much_memory(
+    job: str, computing: list[int]
+) -> None:
+    limits: list[object] = []
+    line = Heard()
+    with (
+        patch.object(source_job, "_limit_memory", lambda: limits.append("memory")),
+        patch.object(source_job, "_limit_time", limits.append),
+    ):
+        getattr(source_job, job)(line, TWO_MODELS)
+    assert limits == ["memory", *computing]
+    (message,) = line.sent
+    assert message["whole"] and message["last"]
+    if job in ("source", "part"):
+        found = source_reading._read(message["result"])
+        assert not isinstance(found, TextError) and found.call is not None
+        assert found.call.drawn == ("Part" if job == "part" else "Whole")
+    else:
+        kinds = {each.kind for each in source_job.read(message["result"])}
+        assert kinds <= ({"size"} if job == "sizes" else set())
+
+
+def test_a_finding_with_its_cures_comes_back_from_its_json() -> None:
+    (failure,) = found_in("nn.Linear(8, 3)(torch.randn(5, 6))")
+    assert failure.cures
+    assert source_job.read(source_job.findings_json((failure,))) == (failure,)
+
+
+@pytest.mark.parametrize("kind", ["findings", "sizes"])
+def test_what_is_found_is_kept_and_so_is_that_it_takes_too_long(kind: str) -> None:
+    answers = [None, source_job.findings_json((Finding("silent", 3, "a", "b"),))]
+    reader = source_reading.Reader()
+    search = getattr(reader, kind)
+    with patch.object(reader, "_result", lambda kind, text: answers.pop(0)):
+        for _ in range(2):
+            with pytest.raises(TextError) as error:
+                search("one")
+            assert (error.value.fact, error.value.cure) == (
+                "it takes more than 16 seconds of computing, or 200 MB",
+                "fewer layers, or smaller sizes",
+            )
+        for _ in range(2):
+            assert search("another") == (Finding("silent", 3, "a", "b"),)
+    assert answers == []
+
+
+def test_a_text_that_finds_no_turn_is_told_and_asked_again() -> None:
+    reader = source_reading.Reader()
+    reader.turns["findings"] = Turns(1)
+    answer = source_job.findings_json(())
+    with patch.object(reader, "_result", lambda kind, text: answer):
+        with (
+            patch.object(source_reading, "QUEUE", 0.0),
+            reader.turns["findings"].take_turn("a", 0),
+            pytest.raises(TextError) as error,
+        ):
+            reader.findings("x", "b")
+        assert reader.findings("x", "b") == ()
+    assert (error.value.fact, error.value.cure) == (
+        "too many sources are read now",
+        "it again in a minute",
+    )
+
+
+def test_a_run_that_takes_too_long_stops_at_its_next_op(clock: list[float]) -> None:
+    line = Heard()
+    clock[0] += LONGEST + 1
+    with pytest.raises(ncd.LimitError) as error:
+        forward(line, "", {}, 0, "cpu", ncd.to_json(ncd.Softmax("m:3")))
+    assert str(error.value) == "the run takes too long. Try smaller sizes."
+    assert line.sent == []
 
 
 def test_a_term_that_cannot_be_read_again_is_told() -> None:
