@@ -11,8 +11,9 @@ from starlette.testclient import TestClient
 
 import ncd
 from ncd.app.figure import legend_page
-from ncd.app.host import http
+from ncd.app.host import http, ninety_seconds_endpoint
 from ncd.app.host.ninety_seconds_endpoint import (
+    MAX_QUERY,
     NOT_FOUND_TEXT,
     PATH,
     frame_facts,
@@ -121,6 +122,25 @@ def test_the_page_has_every_step_and_its_pictures_come(client: TestClient) -> No
 def test_there_is_no_picture_of_another_step_or_size(client: TestClient, query: str) -> None:
     found = client.get(f"/{PATH}.json?{query}")
     assert (found.status_code, found.text) == (404, NOT_FOUND_TEXT)
+
+
+def test_a_query_has_a_greatest_length(client: TestClient) -> None:
+    query = "step=2&size=8&x="
+    found = client.get(f"/{PATH}.json?{query}{'y' * (MAX_QUERY - len(query))}")
+    assert found.status_code == 200
+
+
+def test_a_server_that_may_not_run_it_says_so(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise ncd.LimitError("it needs 9 bytes", cure="more")
+
+    for name in ("page_html", "frame_facts"):
+        monkeypatch.setattr(ninety_seconds_endpoint, name, refuse)
+    for address in (f"/{PATH}", f"/{PATH}.json?step=2&size=8"):
+        found = client.get(address)
+        assert (found.status_code, found.text) == (503, "it needs 9 bytes. Try more.")
 
 
 def test_the_steps_are_a_lesson_that_can_be_changed() -> None:

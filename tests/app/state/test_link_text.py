@@ -37,6 +37,8 @@ def test_the_longest_link_and_the_longest_text_pass() -> None:
         == decompress_text(_compressed(b"x" * LONGEST))
         == "x" * LONGEST
     )
+    wide = "𝔸" * LONGEST  # of four bytes each
+    assert decompress_text(_compressed(wide.encode())) == wide
 
 
 def _noise(length: int) -> str:
