@@ -247,7 +247,7 @@ class GridPlace(TextControl):
             return None
         chosen = row, column = tuple(map(int, self.value.split(".")))
         at = min(row, rows - 1), min(column, columns - 1)
-        if at != chosen and self.name in session():
+        if at != chosen:
             self.put(f"{at[0]}.{at[1]}")
             rerun_page()
         return at

@@ -12,6 +12,7 @@ import streamlit as st
 from ncd.app.state.controls import (
     Choice,
     Control,
+    GridPlace,
     Place,
     Range,
     Switches,
@@ -120,6 +121,37 @@ def test_a_place_beyond_the_last_becomes_the_last_in_the_link_too(
         assert control.among(count, start) == place
     assert session.get("head") == stored
     assert again.called == (chosen != stored)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "place", "stored"),
+    [
+        ("", None, ""),
+        ("1.2", (1, 2), "1.2"),
+        ("2.4", (2, 4), "2.4"),
+        ("3.4", (2, 4), "2.4"),
+        ("2.5", (2, 4), "2.4"),
+        ("0.99", (0, 4), "0.4"),
+        ("x", None, "x"),
+    ],
+)
+def test_a_place_of_a_grid_beyond_its_end_becomes_the_last_in_the_link_too(
+    chosen: str, place: tuple[int, int] | None, stored: str, session: dict[str, Any]
+) -> None:
+    session["patch"] = chosen
+    with patch.object(st, "rerun") as again:
+        assert GridPlace("patch").among(3, 5) == place
+    assert session["patch"] == stored
+    assert again.called == (chosen != stored)
+
+
+def test_a_choice_of_streamlit_has_the_options_and_the_first_value() -> None:
+    with patch.object(st, "segmented_control") as shown:
+        CHOICE.segments("What is shown", print)
+    assert shown.call_args.args == ("What is shown", ["state", "change"])
+    assert shown.call_args.kwargs == {
+        "default": "state", "required": True, "key": "shown", "on_change": print
+    }  # fmt: skip
 
 
 def test_a_switch_is_turned_by_a_click_and_all_are_cleared_at_once(
