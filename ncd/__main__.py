@@ -30,7 +30,16 @@ from ncd.cli.commands import (
     train,
 )
 from ncd.cli.completion import INSTALLATION, SHELLS, completion
-from ncd.cli.output import FILES, check_output, discard_output, replace_unprintable
+from ncd.cli.output import (
+    FILES,
+    LABELS,
+    PALETTE,
+    SCALE,
+    check_output,
+    discard_output,
+    replace_unprintable,
+    report_in,
+)
 from ncd.errors import NCDError
 from ncd.installation import COMMANDS, MissingExtra, needed_by
 from ncd.language.arguments import Labels, Palette
@@ -38,6 +47,10 @@ from ncd.language.number_formats import BITS, PLAIN_FORMATS
 
 Options = Callable[["Parser"], None]
 Command = Callable[[argparse.Namespace], int]
+PLACES = (
+    "a system, as `list` names it; a file of text, PyTorch or a config.json; FILE.py:NAME; "
+    "or - for standard input"
+)
 
 
 class Parser(argparse.ArgumentParser):
@@ -66,25 +79,26 @@ def _commands() -> Sequence[tuple[Command, str, tuple[Options, ...]]]:
     system, checked = (_system, _knobs), "systems and ops, through every view and test"
     learned = (_name, _knobs, _learning)
     shown = "the shape on every wire; parameters, FLOPs and bytes per op"
+    costs = "parameters, FLOPs and bytes per op, and the memory"
     asked = "what comes out of a PyTorch text, what is wrong with it, and the edits that cure it"
     trained = "trains a system that has a task: its loss, and its score on unseen data"
     ran = "one run, forward and backward: shapes, values, time, memory"
     return (
-        (list_, "the systems of the catalogue, with their knobs and presets", (_json,)),
-        (show, shown, (*system, _formats, _json)),
-        (cost, "parameters, FLOPs and bytes per op, and the memory", (*system, _formats, _json)),
+        (list_, "the systems of the catalogue, with their knobs and presets", (_json, _report)),
+        (show, shown, (*system, _formats, _json, _report)),
+        (cost, costs, (*system, _formats, _json, _report)),
         (render, "the diagram as a file", (*system, _picture, _json)),
         (source, "the system as a PyTorch file", (*system, _text, _json)),
-        (run, ran, (*system, _seed_and_device, _json)),
-        (check, checked, (_names, _knobs, _seed_and_device, _json)),
+        (run, ran, (*system, _seed_and_device, _json, _report)),
+        (check, checked, (_names, _knobs, _seed_and_device, _json, _report)),
         (train, trained, (*learned, _json)),
-        (ask, asked, (_file_arguments, _json)),
+        (ask, asked, (_file_arguments, _json, _report)),
         (import_, "a torch module of one's own as a diagram", (_module, _picture_of, _json)),
         (open_, "the app, in the browser at a system, a file or a module", (_place, _address)),
         (serve, "the app, for a browser", (_module_arguments, _address)),
         (site, "the explorer as static files, for any web host", (_site, _json)),
         (crowd, "the app in several processes behind one address", (_address, _processes)),
-        (completion, "the script by which a shell completes commands and names", (_shell,)),
+        (completion, "the script by which a shell completes commands and names", (_shell, _report)),
     )
 
 
@@ -97,14 +111,12 @@ def _name(command: Parser) -> None:
 
 
 def _system(command: Parser) -> None:
-    places = "a system, as `list` names it; a file of text, PyTorch or a config.json; FILE.py:NAME"
-    command.add_argument("name", metavar="SYSTEM", help=f"{places}; or - for standard input")
+    command.add_argument("name", metavar="SYSTEM", help=PLACES)
     _shapes(command)
 
 
 def _place(command: Parser) -> None:
-    places = "a system, as `list` names it, a file of text, or a module, FILE.py:NAME"
-    command.add_argument("name", metavar="SYSTEM", help=places)
+    command.add_argument("name", metavar="SYSTEM", help=PLACES)
     _shapes(command)
 
 
@@ -117,7 +129,9 @@ def _names(command: Parser) -> None:
 
 
 def _site(command: Parser) -> None:
-    command.add_argument("names", nargs="*", metavar="NAME", help="systems; default: all")
+    places = "systems, files of text, FILE.py:NAME, -; default: the systems of the catalogue"
+    command.add_argument("names", nargs="*", metavar="SYSTEM", help=places)
+    _shapes(command)
     command.add_argument(
         "-o", "--output", required=True, metavar="FOLDER", help="where the files go"
     )
@@ -198,10 +212,10 @@ def width(text: str) -> float | str:
 
 
 def _picture_of(command: Parser) -> None:
-    command.add_argument("--labels", choices=get_args(Labels), default="names")
+    command.add_argument("--labels", choices=get_args(Labels), help=f"default {LABELS}")
     command.add_argument("--dark", action="store_true", help="for a dark page")
-    palette_help = "the fills: quiet, or those of the published figures"
-    command.add_argument("--palette", choices=get_args(Palette), default="quiet", help=palette_help)
+    palette_help = f"the fills: quiet, or those of the published figures (default {PALETTE})"
+    command.add_argument("--palette", choices=get_args(Palette), help=palette_help)
     command.add_argument(
         "--width",
         type=width,
@@ -224,7 +238,7 @@ def _picture_of(command: Parser) -> None:
         metavar="PLACE=TEXT",
         help="a callout at an op, by its name, or a block, by its title; repeatable",
     )
-    command.add_argument("--scale", type=float, default=2.0, help="size of a .png (default 2)")
+    command.add_argument("--scale", type=float, help=f"size of a .png (default {SCALE:g})")
     command.add_argument(
         "--picture", action="store_true", help="of a .tex the tikzpicture alone, to be put in"
     )
@@ -264,6 +278,12 @@ def _json(command: Parser) -> None:
     command.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
 
+def _report(command: Parser) -> None:
+    """Adds the file of a report; what another command writes is its ``output``."""
+    said = "a file for what is printed"
+    command.add_argument("-o", "--output", dest="report", metavar="FILE", help=said)
+
+
 def _address(command: Parser) -> None:
     command.add_argument("--host", default="127.0.0.1", help="address (default 127.0.0.1)")
     command.add_argument("--port", type=int, default=8501, help="port (default 8501)")
@@ -289,9 +309,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     name = args.run.__name__.rstrip("_")
     try:
         with needed_by(f"ncd {name}", COMMANDS.get(name, "")):
-            given = vars(args)
-            check_output(given.get("output"), given.get("json", False), given.get("to", ""))
-            code: int = args.run(args)
+            check_output(args)
+            with report_in(vars(args).get("report")):
+                code: int = args.run(args)
     except (NCDError, MissingExtra) as error:
         print(f"ncd: {error}", file=sys.stderr)
         return 2

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +17,20 @@ import ncd
 LONGEST = 700  # letters; tables of costs and systems, and modules of torch, have lines of their own
 
 
+class Bessel(nn.Module):
+    """A module whose function has no op."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.special.bessel_j0(x)
+
+
 def values() -> dict[str, object]:
     """Returns one of each kind of value that the package's functions return."""
     entry, term = ncd.catalogue["grouped-queries"], ncd.Axes(m=4, k=3)(ncd.Linear("m -> k", "Q"))
     module, cached = ncd.compile(term), ncd.decode(entry.build(t=6), "t")
     inputs = ncd.example_inputs(term)
     run, gpt = ncd.trace(module, *inputs), ncd.catalogue["gpt-2"].build()
+    streamed = ncd.stream(ncd.Einsum("a:4 b:4, b:4 c:4 -> a c"), {"a": 2, "c": 2}, ("b", 2))
     return {
         "axes": ncd.Axes(m=4, k=ncd.seq(3)),
         "entry": ncd.catalogue["gpt-2"],
@@ -38,20 +48,77 @@ def values() -> dict[str, object]:
         "module": module,
         "graph": ncd.autograd(module, *inputs),
         "saved": ncd.saved(term),
-        "stream": ncd.stream(ncd.Einsum("a:4 b:4, b:4 c:4 -> a c"), {"a": 2, "c": 2}, ("b", 2)),
+        "stream": streamed,
+        "result": ncd.run_stream(streamed, [torch.ones(4, 4), torch.ones(4, 4)]),
+        "checkpoints": ncd.checkpoints(ncd.catalogue["gpt-2"].build(n=6), budget=200_000),
+        "thumbnails": ncd.thumbnails(module, run),
         "imported": ncd.from_torch(nn.Linear(8, 4), torch.ones(2, 8)),
         "tracker": ncd.track(nn.Linear(2, 3)),
         "placement": cached.placements[0],
-        "rewrite": ncd.rewrites(term)[0] if ncd.rewrites(term) else None,
+        "rewrite": ncd.rewrites(term, "n0")[0],
         "answer": ncd.ask("b h i d, b h j d -> b h i j"),
+        "failure": ncd.ask("nn.Linear(8, 3)(torch.randn(2, 9))"),
+        "box": ncd.from_torch(Bessel(), torch.ones(2, 3)),
+        "blocks": ncd.Block(term @ ncd.Id("y:2"), "Q") >> ncd.Id("k:3, y:2"),
+        "repetition": ncd.Repeat((ncd.Linear("m:4 -> m", "W"),) * 2),
+        "scan": ncd.Scan(ncd.Id("n, n") >> ncd.Id("n, n"), "t"),
+        "sample": ncd.Softmax.examples()[0],
+        "equation": ncd.catalogue["linear-algebra"].build(),
+        "formats": ncd.Formats("int8"),
+        "limits": ncd.Limits(),
+        "signature": ncd.Signature.parse("m -> k"),
+        "axis": ncd.Axis("m", 4),
         "knob": entry.knobs[0],
     }
 
 
+def public_attributes(value: object) -> Iterator[tuple[str, object]]:
+    """Yields what a prompt completes after a value and a dot, but for what is called."""
+    own = [each for each in type(value).__mro__ if each.__module__.partition(".")[0] == "ncd"]
+    for name in {*getattr(value, "__dict__", ()), *(name for each in own for name in vars(each))}:
+        held = inspect.getattr_static(value, name)
+        if not name.startswith("_") and not callable(held) and not isinstance(held, classmethod):
+            with suppress(ncd.NCDError, AttributeError):  # such as the cost of what has no sizes
+                yield name, getattr(value, name)
+
+
+def shown_values(given: Mapping[str, object]) -> dict[str, object]:
+    """Returns the values, and those that they hold in public; one of each class of the package."""
+    found: dict[str, object] = {}
+    ahead, seen = [*given.items()], set()
+    while ahead:
+        path, value = ahead.pop()
+        if isinstance(value, Mapping | tuple | list):
+            inside = value.values() if isinstance(value, Mapping) else value
+            ahead += [(f"{path}[…]", each) for each in inside]
+        if (
+            type(value).__module__.partition(".")[0] != "ncd"
+            or (type(value), path in given) in seen
+        ):
+            continue
+        seen |= {(type(value), False), (type(value), path in given)}
+        found[path] = value
+        if type(value).__name__ in ncd.__all__:
+            ahead += [(f"{path}.{name}", held) for name, held in public_attributes(value)]
+    return found
+
+
+def is_covered(name: str, classes: Collection[type]) -> bool:
+    """Returns whether a public name is no class of values, or one of these is of the class."""
+    public = getattr(ncd, name)
+    if not isinstance(public, type) or issubclass(public, Exception | ncd.Op):
+        return True
+    return any(issubclass(each, public) for each in classes)
+
+
 @pytest.mark.slow
 def test_no_value_is_shown_by_its_address_or_as_a_wall() -> None:
-    shown = {name: repr(value) for name, value in values().items()}
-    assert {name for name, text in shown.items() if " at 0x" in text} == set()
+    given = values()
+    held = shown_values(given)
+    assert [path for path, value in held.items() if " at 0x" in repr(value)] == []
+    classes = {type(value) for value in held.values()}
+    assert [name for name in ncd.__all__ if not is_covered(name, classes)] == []
+    shown = {name: repr(value) for name, value in given.items()}
     assert {name: len(text) for name, text in shown.items() if len(text) > LONGEST} == {}
     assert shown["axes"] == "Axes(m=4, k=SizeWithKind(size=3, sequence=True, label=''))"
     assert shown["trace"] == "<Trace of 2 arrays; outputs 3>"

@@ -18,6 +18,7 @@ from ncd.cli.output import (
     STDOUT,
     ProgressBar,
     cell_text,
+    check_options,
     circuit_data,
     cost_data,
     entry_data,
@@ -40,13 +41,16 @@ from ncd.cli.system_argument import (
     file_text,
     is_file,
     named_system,
-    needs_run,
     note_pair,
+    own_text,
+    refuse_catalogue_inputs,
+    refuse_inputs,
 )
 from ncd.errors import ParseError
 from ncd.language.terms import Term
 from ncd.read.configs.config_reader import read_config
 from ncd.read.recognise import strip_prompts
+from ncd.systems.catalogue_entry import Entry
 
 # --- The commands; each prints its result and returns the exit code
 
@@ -131,8 +135,7 @@ def _print_cost(circuit: Circuit, total: Cost, args: argparse.Namespace) -> None
 
 def render(args: argparse.Namespace) -> int:
     kind = file_kind(args.output, FILES, args.to)
-    if args.picture and kind != ".tex":
-        raise ParseError(f"--picture is of a .tex file, not of a {kind}", cure="-o FILE.tex")
+    check_options(args, kind)
     system = named_system(args)
     entry, args.title, args.facts = system.entry, system.title, system.facts
     notes = entry.callouts(system.settings) if entry and not args.plain else {}
@@ -273,6 +276,8 @@ def serve(args: argparse.Namespace) -> int:
     check_address(args.host, args.port)
     from ncd.app.host.serve import serve as serve_app
 
+    if not args.modules:
+        refuse_inputs(args.inputs, "none is given", "FILE.py:NAME")
     for place in args.modules:
         _add_served_module(place, args.inputs)
     serve_app(args.host, args.port)
@@ -305,10 +310,12 @@ def _page_of(args: argparse.Namespace) -> str:
     from ncd.app.state.link_text import compress_text
 
     if not is_file(args.name):
+        refuse_catalogue_inputs(args)
         return ncd.catalogue[args.name].name
-    if needs_run(args.name):
+    _, _, given = own_text(args.name, args.inputs)
+    if given is None:
         return _add_served_module(args.name, args.inputs)
-    text = compress_text(file_text(args.name))
+    text = compress_text(given)
     if not text:
         fact = f"{args.name} is too long for a link"
         raise ParseError(fact, cure="ncd serve, and Open a file on the page Yours")
@@ -316,12 +323,24 @@ def _page_of(args: argparse.Namespace) -> str:
 
 
 def site(args: argparse.Namespace) -> int:
-    from ncd.site.site_files import selected_entries as chosen
-    from ncd.site.site_files import write_site
+    from ncd.cli.own_entry import own_entries
+    from ncd.site.site_files import selected_entries, write_site
+    from ncd.systems.training.trained_weights import TrainedWeights, shipped_weights
 
-    entries = chosen(args.names)
+    names = [place for place in args.names if not is_file(place)]
+    own = own_entries([place for place in args.names if is_file(place)], args.inputs)
+    entries = [each.entry for each in own.values()]
+    entries += selected_entries(names) if names or not own else []
+
+    def facts(entry: Entry, settings: Mapping[str, int]) -> dict[str, Any]:
+        return dict(own[entry.name].facts) if entry.name in own else entry_facts(entry, settings)
+
+    def weights_of(entry: Entry, settings: Mapping[str, int]) -> TrainedWeights | None:
+        known = own.get(entry.name)
+        return known.weights if known else shipped_weights(entry, settings)
+
     try:
-        bytes = write_site(Path(args.output), entries, entry_facts, ProgressBar())
+        bytes = write_site(Path(args.output), entries, facts, ProgressBar(), weights_of)
     except OSError as error:
         reason = error.strerror or error
         raise ParseError(f"cannot write {args.output!r}: {reason}", cure="another folder") from None
@@ -397,6 +416,7 @@ def _write(term: Term, title: str, args: argparse.Namespace) -> None:
     if not args.output:
         return
     kind = file_kind(args.output, (".json", *FILES), args.to)
+    check_options(args, kind)
     args.notes, args.bands, args.cells = dict(map(note_pair, args.note)), False, False
     args.title = title
     args.facts = {"system": args.module, "inputs": args.inputs, **package_facts()}

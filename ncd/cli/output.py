@@ -7,8 +7,8 @@ import io
 import json
 import os
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, redirect_stdout
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
 from importlib.util import find_spec
 from pathlib import Path
 from time import monotonic
@@ -20,6 +20,7 @@ from ncd.circuit.circuit import Boundary, Circuit, Value
 from ncd.circuit.costs import Cost, cost
 from ncd.errors import ParseError, unknown_name_error
 from ncd.installation import needed_by
+from ncd.language.arguments import Labels, Palette
 from ncd.language.terms import Term
 from ncd.systems.catalogue_entry import Entry
 from ncd.words import table_text
@@ -141,16 +142,19 @@ class ProgressBar:
 def file_kind(file: str, kinds: Collection[str], to: str = "") -> str:
     """Returns the suffix of a file, or the first of ``kinds`` if it is ``-``, standard output.
 
-    ``to`` is the suffix to take, without its dot, whatever the file is called.
+    ``to`` is the suffix to take, without its dot, where the name of the file has none of them.
 
     >>> file_kind("a.PDF", [".svg", ".pdf"]), file_kind("-", [".svg", ".pdf"])
     ('.pdf', '.svg')
     >>> file_kind("-", [".svg", ".pdf"], "pdf")
     '.pdf'
 
-    Raises ParseError for one that is not among ``kinds``.
+    Raises ParseError for one that is not among ``kinds``, or is another one than ``to``.
     """
     path, (first, *_) = Path(file), kinds
+    if to and path.suffix.lower() in {*kinds} - {f".{to}"}:
+        fact = f"--to {to} and -o {file} are two kinds of file"
+        raise ParseError(fact, cure=f"-o {path.stem}.{to}")
     kind = f".{to}" if to else first if file == STDOUT else path.suffix.lower()
     if kind not in kinds:
         ends = ", ".join(kinds)
@@ -160,17 +164,34 @@ def file_kind(file: str, kinds: Collection[str], to: str = "") -> str:
     return kind
 
 
-def check_output(file: str | None, json: bool, to: str) -> None:
-    """Raises ParseError if a file and a report in JSON would both go to standard output.
+def check_output(args: argparse.Namespace) -> None:
+    """Raises ParseError for options of a file where none is written.
 
-    Also for the kind of a file, ``to``, where none is written.
+    Also if a file and a report in JSON would both go to standard output.
     """
+    file, to = vars(args).get("output"), vars(args).get("to")
     if to and not file:
         fact = f"--to {to} says what -o writes, and there is no -o"
         raise ParseError(fact, cure=f"-o - --to {to}")
-    if file == STDOUT and json:
+    for option in () if file else _options(args):
+        fact = f"--{option} says how -o draws, and there is no -o"
+        raise ParseError(fact, cure=f"-o FILE{KINDS_WITH[option][0]}")
+    if file == STDOUT and vars(args).get("json"):
         fact = "-o - and --json both write to standard output"
         raise ParseError(fact, cure="-o FILE, or no --json")
+
+
+@contextmanager
+def report_in(file: str | None) -> Iterator[None]:
+    """Writes what is printed inside to a file; raises ParseError if it cannot be written."""
+    if not file or file == STDOUT:
+        yield
+        return
+    with redirect_stdout(io.StringIO()) as printed:
+        yield
+    data = printed.getvalue().encode()
+    write(file, data)
+    print(f"{file}: {len(data):,} bytes")
 
 
 def report_beside(file: str | None) -> AbstractContextManager[object]:
@@ -207,10 +228,15 @@ def discard_output(*streams: TextIO) -> None:
 
 # --- The writers of `render` and `import`: a term as a picture or page that names its origin
 
+SCALE = 2.0  # of a .png
+LABELS: Labels = "names"
+PALETTE: Palette = "quiet"
 # By file suffix; ``args.facts`` are the facts of the file's origin.
 FILES: dict[str, Callable[[Term, argparse.Namespace], bytes]] = {
     ".svg": lambda term, args: svg_with_term(_drawing(term, args).svg(), term, args.facts).encode(),
-    ".png": lambda term, args: png_with_facts(_drawing(term, args).png(args.scale), args.facts),
+    ".png": lambda term, args: png_with_facts(
+        _drawing(term, args).png(SCALE if args.scale is None else args.scale), args.facts
+    ),
     ".pdf": lambda term, args: _drawing(term, args).pdf(args.facts),
     ".tex": lambda term, args: tex_with_facts(
         _drawing(term, args).tex(not args.picture), args.facts
@@ -220,7 +246,34 @@ FILES: dict[str, Callable[[Term, argparse.Namespace], bytes]] = {
 }
 
 
-LOOK = ("labels", "title", "dark", "palette", "notes", "bands", "cells")
+# The options of a file, each with the kinds of file that it changes.
+PICTURES = (".svg", ".png", ".pdf", ".tex")
+KINDS_WITH: Mapping[str, tuple[str, ...]] = {
+    "labels": (*PICTURES, ".html"),
+    **dict.fromkeys(("dark", "palette", "width", "folded", "open", "note"), PICTURES),
+    **dict.fromkeys(("plain", "bands", "cells"), PICTURES),
+    "scale": (".png",),
+    "picture": (".tex",),
+}
+
+
+def check_options(args: argparse.Namespace, kind: str) -> None:
+    """Raises ParseError for an option that changes nothing in a file of this kind."""
+    for option in _options(args):
+        if kind not in (kinds := KINDS_WITH[option]):
+            fact = f"--{option} changes nothing in a {kind} file"
+            raise ParseError(fact, cure=f"-o FILE{kinds[0]}")
+
+
+def _options(args: argparse.Namespace) -> Iterator[str]:
+    """Yields the options of a file that are given; --width 0 is one."""
+    for option in KINDS_WITH:
+        value = vars(args).get(option)
+        if value is not None and value is not False and value != []:
+            yield option
+
+
+LOOK = ("title", "dark", "notes", "bands", "cells")
 
 
 def _html(term: Term, args: argparse.Namespace) -> str:
@@ -232,7 +285,7 @@ def _html(term: Term, args: argparse.Namespace) -> str:
     entry = ncd.catalogue.get(facts.get("system", ""))
     system = of_entry(entry, facts["settings"]) if entry else None
     values = opening_values(entry, facts["settings"]) if entry else random_values(term, 0)
-    return document(term, args.labels, args.title, facts, system, values=values)
+    return document(term, args.labels or LABELS, args.title, facts, system, values=values)
 
 
 def _onnx(term: Term, facts: Mapping[str, Any]) -> bytes:
@@ -262,7 +315,14 @@ def package_facts() -> dict[str, Any]:
 
 def _drawing(term: Term, args: argparse.Namespace) -> ncd.Drawing:
     look = {name: getattr(args, name) for name in LOOK}
-    return ncd.draw(term, folded=_collapsed_titles(term, args), width=args.width or None, **look)
+    return ncd.draw(
+        term,
+        args.labels or LABELS,
+        palette=args.palette or PALETTE,
+        folded=_collapsed_titles(term, args),
+        width=args.width or None,
+        **look,
+    )
 
 
 def _collapsed_titles(term: Term, args: argparse.Namespace) -> Sequence[str] | Literal["auto"]:

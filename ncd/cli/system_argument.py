@@ -63,7 +63,9 @@ def named_system(args: argparse.Namespace) -> GivenSystem:
             something that has no knobs.
     """
     place: str = args.name
+    inputs: str = args.inputs
     if not is_file(place):
+        refuse_catalogue_inputs(args)
         entry = ncd.catalogue[place]
         settings = catalogue_settings(entry, args)
         facts = entry_facts(entry, settings)
@@ -72,18 +74,45 @@ def named_system(args: argparse.Namespace) -> GivenSystem:
     if args.preset:
         fact = f"--preset is of a system of the catalogue, and {place!r} is a file"
         raise ParseError(fact, cure="--set")
-    inputs: str = getattr(args, "inputs", "")
+    title, source, text = own_text(place, inputs)
     facts = {"system": place, "inputs": inputs, **package_facts()}
-    if needs_run(place):
-        if args.set:
-            fact = f"the sizes of {place!r} are those of its inputs and its layers"
-            raise ParseError(fact, cure="other --inputs")
-        term, title, source = _module_term(place, inputs), place.rpartition(":")[2], place
-        return GivenSystem(term, title, title, source, {}, facts)
-    term = _with_sizes(_text_term(place), args.set)
-    title = "Net" if place == STDOUT else Path(place).stem
-    source = "standard input" if place == STDOUT else place
+    if text is not None:
+        term = _with_sizes(text_term(text, place), args.set)
+    elif args.set:
+        fact = f"the sizes of {place!r} are those of its inputs and its layers"
+        raise ParseError(fact, cure="other --inputs")
+    else:
+        term = _module_term(place, inputs)
     return GivenSystem(term, title, title, source, {}, facts)
+
+
+def own_text(place: str, inputs: str) -> tuple[str, str, str | None]:
+    """Returns the title and the source of a file, and its text; None in its place if it is run.
+
+    Raises:
+        ParseError: For a file that cannot be read, or shapes of inputs for one that is not run.
+    """
+    if place == STDOUT:
+        title, source = "Net", "standard input"
+    elif MODULE.fullmatch(place):
+        return place.rpartition(":")[2], place, None
+    else:
+        title, source = Path(place.removeprefix(CONFIG)).stem, place
+    if place.startswith(CONFIG):
+        text = "" if inputs else configuration_text(place)  # else the library `transformers`
+        return title, source, text or None
+    refuse_inputs(inputs, f"{source} is read, and never run", "FILE.py:NAME")
+    return title, source, file_text(place)
+
+
+def refuse_inputs(inputs: str, why: str, cure: str) -> None:
+    """Raises ParseError for shapes of inputs where no module is run."""
+    if inputs:
+        raise ParseError(f"--inputs are of a module that is run, and {why}", cure=cure)
+
+
+def refuse_catalogue_inputs(args: argparse.Namespace) -> None:
+    refuse_inputs(args.inputs, f"{args.name!r} is a system of the catalogue", "--set")
 
 
 def _with_sizes(term: Term, pairs: Sequence[str]) -> Term:
@@ -161,16 +190,21 @@ def configuration_text(place: str) -> str:
 def _module_term(place: str, inputs: str) -> Term:
     from ncd.read.torch_module.from_torch import imported_file
 
-    imported = imported_file(place, inputs)
-    if imported.failure:
-        fact = f"{place} stops: {imported.failure.splitlines()[-1]}"
+    found = imported_file(place, inputs)
+    check_runs(place, found.failure)
+    return found.term
+
+
+def check_runs(place: str, failure: str) -> None:
+    """Raises ParseError with the error of a module that stops, if it does."""
+    if failure:
+        fact = f"{place} stops: {failure.splitlines()[-1]}"
         raise ParseError(fact, cure=f"ncd import {place}, which says what would work")
-    return imported.term
 
 
-def _text_term(place: str) -> Term:
-    """Returns the term of a text, which is read and never run."""
-    answer = ncd.ask(file_text(place))
+def text_term(text: str, place: str) -> Term:
+    """Returns the term of a text, which is read and never run; raises ParseError if it fails."""
+    answer = ncd.ask(text)
     failures = [each for each in answer.findings if each.kind == "failure"]
     if answer.term is None or failures:
         fact = failures[0].says if failures else answer.sentence

@@ -324,6 +324,10 @@ class CachePlan:
     stacks: Sequence[KeptStack]
     array_names: Mapping[ArrayHandle, str]
 
+    def __repr__(self) -> str:
+        names = ", ".join(self.array_names.values())
+        return f"<CachePlan of {len(self.steps.steps)} steps; arrays {names}>"
+
     @lazy_property
     def flops(self) -> PassFlops:
         return PassFlops(self.candidates)

@@ -38,6 +38,7 @@ from ncd.systems.training.sequence_data import SEQUENCES
 from ncd.systems.training.trained_weights import (
     LONGEST,
     TrainedWeights,
+    WeightSource,
     proofreading,
     read_weights,
     shipped_weights,
@@ -116,7 +117,7 @@ class Example:
     numbers: Mapping[int, torch.Tensor] = field(default_factory=dict)
 
     @staticmethod
-    def from_entry(entry: Entry) -> Example:
+    def from_entry(entry: Entry, weights_of: WeightSource = shipped_weights) -> Example:
         """Returns the example with which the app opens.
 
         >>> import ncd
@@ -126,17 +127,17 @@ class Example:
         """
         settings = entry.settings({})
         feed = opening_inputs(entry, entry.build(), settings, SEED)
-        learned = shipped_weights(entry, settings)
+        weights = weights_of(entry, settings)
         if feed.trained:  # the words of the sentence follow its sizes
-            learned = proofreading(settings["h"], SEED)
+            weights = proofreading(settings["h"], SEED)
             settings |= dict.fromkeys(feed.words, LONGEST)
             feed = opening_inputs(entry, entry.build(**settings), settings, SEED)
         if feed.key == RANDOM:
-            return Example(feed, learned, settings)
+            return Example(feed, weights, settings)
         term = entry.build(**settings)
         pairs = zip(feed.tensors(term, SEED, "cpu"), example_inputs(term, SEED), strict=True)
         own = {i: given for i, (given, random) in enumerate(pairs) if not given.equal(random)}
-        return Example(feed, learned, settings, own)
+        return Example(feed, weights, settings, own)
 
     @property
     def file(self) -> bytes:
@@ -402,7 +403,7 @@ class EntryModel:
     reason: str = ""
 
 
-def entry_model(entry: Entry) -> EntryModel:
+def entry_model(entry: Entry, weights_of: WeightSource = shipped_weights) -> EntryModel:
     """Returns the model of a system at all sizes, with its attention maps as outputs.
 
     Its weights are inputs: the page draws them, or reads those that were trained from a file.
@@ -415,7 +416,7 @@ def entry_model(entry: Entry) -> EntryModel:
     >>> [each["value"] for each in found.facts["maps"]]
     ['v9']
     """
-    circuit, example = elaborate(entry.build()), Example.from_entry(entry)
+    circuit, example = elaborate(entry.build()), Example.from_entry(entry, weights_of)
     graph = open_graph(of_entry(entry, entry.settings({})))
     try:
         model = graph.build_model()

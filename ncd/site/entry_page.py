@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import NotRequired, TypedDict
@@ -58,9 +58,16 @@ def prose(path: str) -> Mapping[str, str]:
     }
 
 
+def page_texts(entry: Entry) -> Mapping[str, str]:
+    """Returns the texts of a system's page; of one that has no file, where it comes from."""
+    if entry.name in CATALOGUE:
+        return prose(file(entry))
+    return {"LEAD": f"Read from `{entry.source}`."}
+
+
 def lead(entry: Entry) -> str:
     """Returns the first sentence of a system's page, ``LEAD`` in its file."""
-    return plain_text(prose(file(entry))["LEAD"])
+    return plain_text(page_texts(entry)["LEAD"])
 
 
 def plain_text(text: str) -> str:
@@ -174,14 +181,12 @@ def _adjacent_link(entry: Entry | None, rel: str, words: str) -> str:
     return f'<a href="../{entry.name}/" rel="{rel}">{said}</a>'
 
 
-def prose_html(entry: Entry, pages: Collection[str]) -> str:
+def prose_html(entry: Entry, pages: Mapping[str, Entry]) -> str:
     """Returns the prose below a diagram, its published sizes and its lesson."""
-    why = prose(file(entry)).get("WHY", "")
-    return (
-        f'{_presets(entry)}<section class="prose why"><h2>Why it works</h2>'
-        f"{markdown_html(why, '../')}"
-        f"</section>{_lesson(entry, pages)}"
-    )
+    why = page_texts(entry).get("WHY", "")
+    heading = '<section class="prose why"><h2>Why it works</h2>'
+    told = f"{heading}{markdown_html(why, '../')}</section>" if why else ""
+    return f"{_presets(entry)}{told}{_lesson(entry, pages)}"
 
 
 def _presets(entry: Entry) -> str:
@@ -200,28 +205,30 @@ def _view_link(query: str, title: str, tip: str = "") -> str:
     return f'<a href="?{said}" data-view="{said}"{hint}>{markup.text(title)}</a> '
 
 
-def _lesson(entry: Entry, pages: Collection[str]) -> str:
+def _lesson(entry: Entry, pages: Mapping[str, Entry]) -> str:
     """Returns the steps of a lesson, each a link to its view, with its questions."""
     steps = "".join(
-        f"<li>{_step(entry, view)}</li>" for view in lesson_of(entry).views if view.page in pages
+        f"<li>{_step(entry, view, pages[view.page])}</li>"
+        for view in lesson_of(entry).views
+        if view.page in pages
     )
     return f"<details class='told lesson'><summary>A lesson</summary><ol>{steps}</ol></details>"
 
 
-def _step(entry: Entry, view: LessonStep) -> str:
-    says = view.says or f"{CATALOGUE[view.page].title}, as it is."
+def _step(entry: Entry, view: LessonStep, shown: Entry) -> str:
+    """Returns a view of a lesson, which shows its own system or another one."""
+    says = view.says or f"{shown.title}, as it is."
     if view.page == entry.name:
         link = _view_link(view.query, says)
     else:
         href = address(str(LessonStep(view.page, view.query)), "../")
         link = f'<a href="{href}">{markup.text(says)}</a>'
-    return link + "".join(map(_question_html, _questions(view)))
+    return link + "".join(map(_question_html, _questions(view, shown)))
 
 
-def _questions(view: LessonStep) -> Iterator[Question]:
+def _questions(view: LessonStep, entry: Entry) -> Iterator[Question]:
     """Yields the question of a view at the sizes of its link."""
     asked = {name: own[0] for name, own in parse_qs(view.query).items()}
-    entry = CATALOGUE[view.page]
     sizes = {k.name: int(asked[k.name]) for k in entry.knobs if asked.get(k.name, "").isdecimal()}
     try:
         found = question(entry, entry.settings(sizes), asked.get("ask", ""))

@@ -25,16 +25,16 @@ from ncd.site.entry_page import (
     card,
     markdown_html,
     of_entry,
-    prose,
+    page_texts,
     prose_html,
     top,
 )
-from ncd.site.entry_page import file as page_file
 from ncd.site.page_tables import colour, inert, row, rules
 from ncd.site.scripts import script
 from ncd.site.wire_values import opening_values
 from ncd.systems.catalogue import CATALOGUE
 from ncd.systems.catalogue_entry import Entry
+from ncd.systems.training.trained_weights import WeightSource, shipped_weights
 
 TITLE = "Neural circuits"
 LEAD = (
@@ -71,11 +71,16 @@ Report = Callable[[int, int, str], None]
 
 
 def write_site(
-    folder: Path, entries: Sequence[Entry], facts: Facts, report: Report = lambda *_: None
+    folder: Path,
+    entries: Sequence[Entry],
+    facts: Facts,
+    report: Report = lambda *_: None,
+    weights_of: WeightSource = shipped_weights,
 ) -> int:
     """Writes the pages of these systems, the gallery and the legend; returns the bytes written.
 
-    ``facts`` gives the origin that each page states, and ``report`` is told the progress.
+    ``facts`` gives the origin that each page states, ``weights_of`` the weights with which it runs,
+    and ``report`` is told the progress.
 
     Raises:
         OSError: If a file cannot be written.
@@ -89,7 +94,7 @@ def write_site(
         own["href"], own["picture"] = f"{entry.name}/", f"pictures/{entry.name}.svg"
         cards.append(own)
         bytes += _write(folder / "pictures" / f"{entry.name}.svg", picture(drawing))
-        page, files = entry_page(entry, entries, facts)
+        page, files = entry_page(entry, entries, facts, weights_of)
         for name, content in files.items():
             bytes += _write_file(folder / entry.name / name, content)
         bytes += _write(folder / entry.name / "index.html", page)
@@ -127,18 +132,18 @@ def picture(drawing: Drawing) -> str:
 
 
 def entry_page(
-    entry: Entry, entries: Sequence[Entry], facts: Facts
+    entry: Entry, entries: Sequence[Entry], facts: Facts, weights_of: WeightSource = shipped_weights
 ) -> tuple[str, Mapping[str, bytes]]:
     """Returns the page of a system, with links to the ones before and after it, and its files."""
     at = [one.name for one in entries].index(entry.name)
     before = entries[at - 1] if at else None
     after = entries[at + 1] if at + 1 < len(entries) else None
-    settings, model = entry.settings({}), entry_model(entry)
+    settings, model = entry.settings({}), entry_model(entry, weights_of)
     known = model.facts or {}
     around = PageParts(
         top=top(before, after),
-        lead=f'<div class="prose">{markdown_html(prose(page_file(entry))["LEAD"], "../")}</div>',
-        below=prose_html(entry, {one.name for one in entries}),
+        lead=f'<div class="prose">{markdown_html(page_texts(entry)["LEAD"], "../")}</div>',
+        below=prose_html(entry, {one.name: one for one in entries}),
         css=SITE_CSS + RUN_CSS,
         legend="../legend/",
         states=STATES,
@@ -157,7 +162,7 @@ def entry_page(
         about=facts(entry, settings),
         system=system,
         around=around,
-        values=opening_values(entry, settings),
+        values=opening_values(entry, settings, weights_of),
     )
     return page, model.files
 

@@ -34,6 +34,7 @@ from ncd.systems.catalogue_entry import Entry
 from ncd.systems.inputs.run_inputs import InputSpec, opening_inputs, origin
 from ncd.systems.training.trained_weights import (
     TrainedWeights,
+    WeightSource,
     proofreading,
     read_weights,
     shipped_weights,
@@ -68,12 +69,14 @@ def random_values(term: Term, seed: int) -> WireValues:
     return _values(term, InputSpec(), None, seed)
 
 
-def opening_values(entry: Entry, settings: Mapping[str, int]) -> WireValues:
+def opening_values(
+    entry: Entry, settings: Mapping[str, int], weights_of: WeightSource = shipped_weights
+) -> WireValues:
     """Returns the values of the example that a system's page opens with at some settings."""
     term = entry.build(**settings)
     feed = opening_inputs(entry, term, settings, SEED)
     trained = proofreading(settings["h"], SEED) if feed.trained else None
-    return _values(term, feed, trained or shipped_weights(entry, settings), SEED)
+    return _values(term, feed, trained or weights_of(entry, settings), SEED)
 
 
 def _values(term: Term, feed: InputSpec, weights: TrainedWeights | None, seed: int) -> WireValues:

@@ -1,4 +1,4 @@
-"""The parts of an answer: names of axes, usual sizes, joined files, memory, tracebacks."""
+"""The parts of an answer: names of axes, joined files, memory, tracebacks."""
 
 from __future__ import annotations
 
@@ -16,11 +16,9 @@ from ncd.answers.error_messages import (
 )
 from ncd.answers.model_memory import MAX_COUNT, ModelMemory, _largest
 from ncd.answers.opened_files import join_files, of_text
-from ncd.answers.plain_answer import LONG, USUAL, with_usual_sizes
 from ncd.errors import ParseError
 from ncd.findings.reading.finding import Cure, Edit, Finding
 from ncd.language.axes import Array, Type
-from ncd.notation.term_reader import parse
 
 
 @pytest.mark.parametrize(
@@ -64,16 +62,6 @@ def test_six_results_are_listed_and_the_others_counted() -> None:
         arrays = Type.parse(", ".join(["a:2"] * count)) if count else Type()
         assert result_sentence(arrays, [(2,)] * count) == said
     assert result_sentence(Type.parse("a:2"), [(2,), ()]) == "out: 2 and one number"
-
-
-def test_axes_without_a_size_get_usual_ones() -> None:
-    _, known, usual = with_usual_sizes(parse('Id("~y m:8") >> Linear("m -> k", "W")'))
-    assert {name: (mark.size, mark.sequence) for name, mark in usual.items()} == {
-        "y": (LONG, True), "k": (USUAL, False),
-    }  # fmt: skip
-    assert {name: mark.size for name, mark in known.items()} == {"m": 8}
-    _, known, usual = with_usual_sizes(parse('Id("a:2 b:3")'))
-    assert ([*known], usual) == (["a", "b"], {})
 
 
 # --- several files --------------------------------------------------------------------------------

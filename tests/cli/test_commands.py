@@ -20,7 +20,7 @@ from xml.etree import ElementTree
 import pytest
 
 import ncd
-from ncd.__main__ import main
+from ncd.__main__ import _commands, main
 from ncd.cli import commands
 from ncd.cli import output as terminal
 from ncd.cli.check import LABELS
@@ -30,6 +30,7 @@ from tests.support.polling import until
 from tests.support.sampling import sample
 
 MHA = "multi-head-attention"
+COMMANDS = tuple(act.__name__.rstrip("_") for act, _, _ in _commands())
 NAMES = pytest.mark.parametrize("name", sample(ncd.catalogue, 12))
 Capture = pytest.CaptureFixture[str]
 
@@ -174,8 +175,6 @@ def test_render_writes_a_png_as_large_as_asked(tmp_path: Path, capsys: Capture) 
     [
         (("render", MHA, "-o", "x.gif"), "'x.gif' ends in none of .svg, .png, .pdf, .tex, "
          ".html, .onnx. Try x.svg."),
-        (("render", MHA, "-o", "x.svg", "--picture"), "--picture is of a .tex file, not of a .svg. "
-         "Try -o FILE.tex."),
         (("train", "lenet", "-o", "w.txt"), "'w.txt' ends in no .safetensors. Try w.safetensors."),
         (("train", "lenet", "--device", "gpu"), "this machine has no device 'gpu'. Try cpu."),
         (("serve", "--port", "99999"), "99999 is no port: those go from 1 to 65535. "
@@ -222,6 +221,30 @@ def test_run_says_what_came_out_and_what_was_measured(name: str, capsys: Capture
     text = output(capsys, "run", name, "--seed", "3")
     assert "outputs and gradients are finite" in text
     assert f"{stated:,} bytes" in text
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["list"],
+        ["show", MHA],
+        ["cost", MHA, "--json"],
+        ["ask", "net.py"],
+        ["completion", "bash"],
+    ],
+    ids=" ".join,
+)
+def test_what_is_printed_can_be_a_file(
+    argv: list[str], capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("net.py").write_text("nn.Linear(8, 3)(torch.randn(2, 9))")
+    code = int(argv[0] == "ask")  # of a source that fails
+    printed = output(capsys, *argv, code=code)
+    assert output(capsys, *argv, "-o", "-", code=code) == printed
+    said = output(capsys, *argv, "-o", "report.txt", code=code)
+    assert Path("report.txt").read_text() == printed
+    assert said == f"report.txt: {len(printed.encode()):,} bytes\n"
 
 
 # --- refusals ------------------------------------------------------------------------------------
@@ -298,6 +321,51 @@ REFUSALS: list[tuple[list[str], str]] = [
         "ncd: cannot write '/nowhere/at/all/x.svg': No such file or directory. Try another file.",
     ),
     (["source", MHA, "-o", "x.txt"], "ncd: 'x.txt' ends in no .py. Try x.py."),
+    (
+        ["render", MHA, "-o", "x.png", "--to", "svg"],
+        "ncd: --to svg and -o x.png are two kinds of file. Try -o x.svg.",
+    ),
+    (
+        ["render", MHA, "-o", "x.svg", "--scale", "3"],
+        "ncd: --scale changes nothing in a .svg file. Try -o FILE.png.",
+    ),
+    (
+        ["render", MHA, "-o", "x.pdf", "--picture"],
+        "ncd: --picture changes nothing in a .pdf file. Try -o FILE.tex.",
+    ),
+    (
+        ["render", MHA, "-o", "x.html", "--width", "0"],
+        "ncd: --width changes nothing in a .html file. Try -o FILE.svg.",
+    ),
+    (
+        ["render", MHA, "--to", "onnx", "-o", "-", "--labels", "both"],
+        "ncd: --labels changes nothing in a .onnx file. Try -o FILE.svg.",
+    ),
+    (
+        ["import", "net.py:Net", "--dark"],
+        "ncd: --dark says how -o draws, and there is no -o. Try -o FILE.svg.",
+    ),
+    (
+        ["import", "net.py:Net", "--to", "svg"],
+        "ncd: --to svg says what -o writes, and there is no -o. Try -o - --to svg.",
+    ),
+    (
+        ["cost", MHA, "--inputs", "2x8"],
+        f"ncd: --inputs are of a module that is run, and '{MHA}' is a system of the catalogue. "
+        "Try --set.",
+    ),
+    (
+        ["serve", "--inputs", "2x8"],
+        "ncd: --inputs are of a module that is run, and none is given. Try FILE.py:NAME.",
+    ),
+    (
+        ["site", "elementwise", "--inputs", "2x8", "-o", "public"],
+        "ncd: --inputs are of a module that is run, and none is given. Try FILE.py:NAME.",
+    ),
+    (
+        ["list", "-o", "/nowhere/at/all/x.txt"],
+        "ncd: cannot write '/nowhere/at/all/x.txt': No such file or directory. Try another file.",
+    ),
     (
         ["render", MHA, "-o", "x.png", "--scale", "0"],
         "ncd: png: a picture cannot have 0.0 pixels a unit. Try scale 2.",
@@ -378,17 +446,20 @@ def test_help_names_every_command(argv: list[str], capsys: Capture) -> None:
         main(argv)
     assert caught.value.code == 0
     text = capsys.readouterr().out
-    for command in ("list", "show", "render", "source", "run", "check", "serve"):
-        assert f"\n    {command} " in text
+    for command in COMMANDS:
+        assert re.search(rf"\n    {command}\s", text)
 
 
-def test_help_of_a_command(capsys: Capture) -> None:
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_a_command(command: str, capsys: Capture) -> None:
     with pytest.raises(SystemExit):
-        main(["help", "render"])
+        main(["help", command])
     asked = capsys.readouterr().out
     with pytest.raises(SystemExit):
-        main(["render", "--help"])
-    assert asked == capsys.readouterr().out and "--folded TITLE | --open" in asked
+        main([command, "--help"])
+    assert asked == capsys.readouterr().out
+    assert asked.startswith(f"usage: python -m ncd {command} ")
+    assert ("-o" in asked) is (command not in ("open", "serve", "crowd"))  # which print nothing
 
 
 def test_serve_hands_the_address_on(monkeypatch: pytest.MonkeyPatch) -> None:

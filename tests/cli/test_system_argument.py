@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import io
+import json
+import os
 import socket
 import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 from unittest.mock import patch
 from urllib.parse import unquote_plus
 
+import numpy as np
 import pytest
 import torch
 
@@ -61,6 +65,90 @@ def refusal(capsys: Capture, *argv: str) -> str:
     out, err = capsys.readouterr()
     assert out == ""
     return err
+
+
+CONFIG = '{"model_type": "gpt2", "n_layer": 1, "n_embd": 8, "n_head": 2, "vocab_size": 32}'
+CONFIG_PARAMETERS = (32 + 1024) * 8 + (3 * 16 + 8 * 24 + 24 + 8 * 8 + 8 + 2 * 8 * 32 + 32 + 8)
+# Each kind of system, as it is given, with the parameters that it has.
+KINDS: dict[str, tuple[list[str], int]] = {
+    "a name": (["elementwise"], 0),
+    "a term": (["line.ncd"], 8 * 3),
+    "a source": (["small-net.py"], PARAMETERS),
+    "a configuration": (["config.json"], CONFIG_PARAMETERS),
+    "a module": (["small-net.py:Net", "--inputs", "2x16"], PARAMETERS),
+    "standard input": (["-"], 8 * 3),
+}
+
+
+@pytest.mark.usefixtures("term", "net")
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_command_takes_every_kind_of_system(
+    kind: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("config.json").write_text(CONFIG)
+    given, parameters = KINDS[kind]
+
+    def with_standard_input() -> None:
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(TERM.encode())))
+
+    def printed(command: str, *more: str) -> str:
+        with_standard_input()
+        return output(capsys, command, *given, *more)
+
+    assert json.loads(printed("cost", "--json"))["total"]["parameters"] == parameters
+    shown = json.loads(printed("show", "--json"))
+    assert printed("render", "-o", "drawn.svg") and printed("source", "-o", "made.py")
+    drawn = term_of_file(Path("drawn.svg").read_text())
+    assert (drawn.dom.spec, drawn.cod.spec) == (shown["dom"], shown["cod"])
+    shapes = [array.shape for array in drawn.cod]
+    own: dict[str, Any] = {}
+    exec(Path("made.py").read_text(), own)
+    ran = json.loads(printed("run", "--json"))
+    assert ran["finite"] and [tuple(out["shape"]) for out in ran["outputs"]] == shapes
+    written = printed("site", "-o", "public")
+    assert written.startswith("public: 1 systems, ")
+    (folder,) = set(os.listdir("public")) - {"index.html", "legend", "pictures", "runtime"}
+    held = term_of_file(Path("public", folder, "index.html").read_text())
+    assert ncd.cost(held).parameters == parameters
+    with_standard_input()
+    with patch.dict("ncd.app.scene.own_entry.SERVED_MODULES"):
+        assert page(*given).partition("?")[0] in ("yours", folder)
+
+
+def test_the_site_of_a_module_has_its_weights_and_says_where_it_comes_from(capsys: Capture) -> None:
+    """So that a run in the browser gives what the module gives."""
+    Path("twos.py").write_text(
+        "import torch\nfrom torch import nn\nnet = nn.Linear(3, 4, bias=False)\n"
+        "nn.init.constant_(net.weight, 2.0)\n"
+    )
+    assert output(capsys, "site", "twos.py:net", "--inputs", "2x3", "-o", "public")
+    weights = np.frombuffer(Path("public/own-net/trained.bin").read_bytes(), "<f4")
+    assert weights.tolist() == [2.0] * 12
+    page = Path("public/own-net/index.html").read_text()
+    assert "Read from <code>twos.py:net</code>." in page and "of the module itself" in page
+    assert "Why it works" not in page  # of which nobody has written anything
+    first = Path("public/index.html").read_text()
+    assert '"href": "own-net/"' in first and '"lead": "Read from twos.py:net."' in first
+
+
+def test_two_files_of_a_site_cannot_be_one_page(capsys: Capture, term: str) -> None:
+    Path("other").mkdir()
+    Path("other/line.ncd").write_text(TERM)
+    said = refusal(capsys, "site", term, "other/line.ncd", "-o", "public")
+    assert said == (
+        "ncd: line.ncd and other/line.ncd would both be own-line. "
+        "Try a copy of one under another name.\n"
+    )
+    assert not Path("public").exists()
+    assert output(capsys, "site", term, term, "-o", "public").startswith("public: 1 systems, ")
+
+
+def test_shapes_of_inputs_are_refused_where_no_module_is_run(capsys: Capture, term: str) -> None:
+    for command in (("cost",), ("render", "-o", "x.svg"), ("open", "--port", "8659")):
+        assert refusal(capsys, *command, term, "--inputs", "2x8") == (
+            f"ncd: --inputs are of a module that is run, and {term} is read, and never run. "
+            "Try FILE.py:NAME.\n"
+        )
 
 
 def test_every_command_takes_the_text_of_a_term(capsys: Capture, term: str) -> None:

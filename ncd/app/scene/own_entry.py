@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from math import prod
 from typing import Any
 
 import torch
 
 from ncd.answers.answer_sentences import LETTERS, cost_sentence, memory_sentences, result_sentence
-from ncd.answers.plain_answer import reading_of, with_usual_sizes
+from ncd.answers.plain_answer import reading_of
 from ncd.app.runtime import scheduler, streamlit_internals
 from ncd.app.scene.session_weights import SERVED_WEIGHTS
-from ncd.circuit.elaborate import Axes, elaborate, needed_sizes
-from ncd.circuit.knob import Knob
+from ncd.circuit.elaborate import elaborate
 from ncd.drawing.pipeline import drawn_wires
 from ncd.errors import LimitError, NCDError, UnknownNameError, unknown_name_error
 from ncd.jobs.source_reading import reader
-from ncd.language.axes import Axis, SizeWithKind
 from ncd.language.op import Op
 from ncd.language.terms import Term, map_fields
 from ncd.notation.call_form import ModuleCall
@@ -31,8 +27,8 @@ from ncd.read.configs.config_reader import is_config, read_config
 from ncd.read.recognise import Reading, is_source
 from ncd.run.module import CircuitModule
 from ncd.systems.catalogue_entry import Entry
-from ncd.systems.training.trained_weights import MAX_FILE_BYTES as MOST_BYTES
-from ncd.systems.training.trained_weights import TrainedWeights, write_weights
+from ncd.systems.term_entry import own_name, term_entry
+from ncd.systems.training.trained_weights import weights_of_module
 
 # --- PyTorch that a visitor pastes: read in another process, while other visitors go on
 
@@ -73,7 +69,6 @@ DEFAULT_TEXT = """Axes(t=seq(12), m=64, d=256)(
 # The overloads without side effects.
 OVERLOADS = ("", "Tensor", "Scalar", "dim", "dim_IntList", "int", "correction", "self", "vec")
 FUNCTIONS = [f"aten.{name}" for name in sorted(COMMON)]
-MAX_SLIDER_SIZE = 10**6  # larger sizes get no slider
 PARTS, ARRAYS = 8_000, 500  # of a term, and into and out of each part, which take seconds to draw
 WIRES = 20_000  # of a diagram, in all of its columns; the largest of the catalogue has 5,670
 
@@ -134,7 +129,7 @@ def visitor_system(text: str) -> VisitorSystem:
     least = is_source(text)
     term = _with_closed_names(found.term) if least else found.term  # a source names no op by itself
     _check_parts(term)
-    entry = _entry(term, CUSTOM_PAGE, "Yours", "Your own text", text, least)
+    entry = term_entry(term, CUSTOM_PAGE, "Yours", "Your own text", text, independent_only=least)
     entry = replace(entry, training=found.call.training)
     _check_wires(entry)
     if found.failure is not None:
@@ -162,7 +157,9 @@ def edited_system(before: VisitorSystem, term: Term) -> VisitorSystem:
     """
     _check_parts(term)
     same = before.independent_only
-    entry = _entry(term, CUSTOM_PAGE, "Yours", "Your own text", spell(term), same)
+    entry = term_entry(
+        term, CUSTOM_PAGE, "Yours", "Your own text", spell(term), independent_only=same
+    )
     entry = replace(entry, training=before.entry.training)
     _check_wires(entry)
     return VisitorSystem(entry, EDITED_KIND, sentence=_sentence(entry), independent_only=same)
@@ -259,82 +256,11 @@ def add_served_module(
 
     Raises NCDError for a term that cannot be built.
     """
-    name = f"own-{re.sub('[^a-z0-9]+', '-', title.lower()).strip('-')}"
-    SERVED_MODULES[name] = _entry(term, name, title, "A module of your own", name, least=True)
+    name = own_name(title)
+    SERVED_MODULES[name] = term_entry(
+        term, name, title, "A module of your own", name, independent_only=True
+    )
     FAILURES[name] = failure
-    if module is not None and sum(x.nbytes for x in module.state_dict().values()) < MOST_BYTES:
-        SERVED_WEIGHTS[name] = TrainedWeights(
-            write_weights(module, {"system": title}), "of the module itself"
-        )
+    if module is not None and (weights := weights_of_module(module, title)) is not None:
+        SERVED_WEIGHTS[name] = weights
     return name
-
-
-def _entry(term: Term, name: str, title: str, source: str, text: str, least: bool = False) -> Entry:
-    """Returns the entry of a term, with a knob for every size, or for the independent ones only."""
-    bare, known, usual = with_usual_sizes(term)
-    marks = known | usual
-    marks = (
-        _independent_sizes(bare, marks, {axis.name for axis in term.dom.axes}) if least else marks
-    )
-    sides = {name: _side(mark) for name, mark in marks.items()}
-    knobs = tuple(
-        _knob(name, marks[name]) for name, n in sides.items() if n and n <= MAX_SLIDER_SIZE
-    )
-
-    def system(**sizes: int) -> Term:
-        own = {name: _resized_mark(mark, sizes.get(name)) for name, mark in marks.items()}
-        return Axes(**own)(bare) if own else bare
-
-    return Entry(name, title, source, knobs, system, section="Yours", text=text)
-
-
-def _independent_sizes(
-    bare: Term, marks: dict[str, SizeWithKind], inputs: set[str]
-) -> dict[str, SizeWithKind]:
-    """Returns the independent sizes, and those of the inputs."""
-    order = sorted(marks, key=lambda name: _count(marks[name]))
-    sizes = {name: Axis(name, _size_value(marks[name])) for name in order}
-    first = [name for name in marks if name in inputs]
-    try:
-        names = needed_sizes(bare, sizes, first).union(first)
-        known = {name: mark for name, mark in marks.items() if name in names}
-        return known if _shapes(Axes(**known)(bare)) == _shapes(Axes(**marks)(bare)) else marks
-    except NCDError:
-        return marks
-
-
-def _count(mark: SizeWithKind) -> int:
-    """Returns a size as one number, for sorting: small sizes become knobs before large ones."""
-    return prod(mark.size) if isinstance(mark.size, tuple) else int(mark.size)
-
-
-def _size_value(mark: SizeWithKind) -> int | tuple[int, ...]:
-    return mark.size if isinstance(mark.size, tuple) else int(mark.size)
-
-
-def _shapes(term: Term) -> list[tuple[int, ...]]:
-    """Returns the shape of every array; raises SizeError where one is not known."""
-    return [value.array.shape for value in elaborate(term).values.values()]
-
-
-def _side(mark: SizeWithKind) -> int | None:
-    """Returns the size as one number; None for a group whose sides differ."""
-    if isinstance(mark.size, tuple):
-        return mark.size[0] if len(set(mark.size)) == 1 else None
-    return mark.size if isinstance(mark.size, int) else None
-
-
-def _resized_mark(mark: SizeWithKind, size: int | None) -> SizeWithKind:
-    """Returns the mark with another size."""
-    if size is None:
-        return mark
-    new = (size,) * len(mark.size) if isinstance(mark.size, tuple) else size
-    return replace(mark, size=new)
-
-
-def _knob(name: str, mark: SizeWithKind) -> Knob:
-    size = _side(mark)
-    assert size is not None
-    what = "each side" if isinstance(mark.size, tuple) else "size"
-    what = "positions" if mark.sequence else what
-    return Knob(name, 1, max(64, 4 * size), size, help=what, least=1)

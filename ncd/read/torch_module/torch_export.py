@@ -160,6 +160,9 @@ class ExportedModule:
     args: tuple[Any, ...]
     named_parts: Mapping[str, Any]
 
+    def __repr__(self) -> str:
+        return f"<ExportedModule of {len(self.program.graph.nodes)} nodes>"
+
     @property
     def prefix(self) -> str:
         """The beginning of all names of modules and parameters."""

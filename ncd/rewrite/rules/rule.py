@@ -173,6 +173,9 @@ class Rule:
     name: ClassVar[str]
     is_law: ClassVar[bool] = False
 
+    def __repr__(self) -> str:
+        return f"<Rule: {self.name}>"
+
     def candidates(self, target: Target) -> Iterator[tuple[str, Options]]:
         """Yields the places and options with which it may apply at a place.
 

@@ -345,6 +345,17 @@ def shipped_weights(entry: Entry, settings: Mapping[str, int]) -> TrainedWeights
     return TrainedWeights(data, _training_phrase(data), True) if data is not None else None
 
 
+# What finds the weights of a system at some settings, if there are any.
+WeightSource = Callable[[Entry, Mapping[str, int]], TrainedWeights | None]
+
+
+def weights_of_module(module: nn.Module, title: str) -> TrainedWeights | None:
+    """Returns the weights of the user's own module, or None for more than a file may have."""
+    if sum(x.nbytes for x in module.state_dict().values()) >= MAX_FILE_BYTES:
+        return None
+    return TrainedWeights(write_weights(module, {"system": title}), "of the module itself")
+
+
 def proofreading(h: int, seed: int) -> TrainedWeights:
     """Returns the proofreader's heads, as weights of multi-head attention with h heads."""
     data, own = attention_weights(h, seed), PROOFREADER_SIZES["h"]
