@@ -195,3 +195,47 @@ def test_classes_are_offered_if_there_are_several(
         own_answer._with_form(EditorMessage("words"), "A()", ModuleCall(classes=classes)).classes
         == shown
     )
+
+
+@pytest.mark.parametrize(
+    ("shapes", "words"),
+    [
+        ([(2, 3)], "2×3"),
+        ([()], "one number"),
+        ([(2, 3), (2, 3), (2, 3)], "3 of 2×3"),
+        ([(2, 3), (4,)], "2×3, 4"),
+        ([(2, 3), ()], "2×3, one number"),
+        ([(), ()], "2 of one number"),
+        ([(n, 3) for n in range(own_answer.MARGIN)], "0×3, 1×3"),
+        ([(n, 3) for n in range(own_answer.MARGIN + 1)], "0×3, …"),
+    ],
+)
+def test_shapes_stand_in_the_margin(shapes: list[tuple[int, ...]], words: str) -> None:
+    assert own_answer._margin_text(shapes) == words
+
+
+TEXT = "a = b\nsome_function(of, these)\n  `last`"
+
+
+@pytest.mark.parametrize(
+    ("line", "column", "end", "code"),
+    [
+        (1, 5, (1, 6), "`b`"),
+        (2, 1, (2, 14), "`some_function`"),
+        (2, 1, (3, 3), "`some_function(of, these)…`"),
+        (3, 3, (3, 9), "`last`"),
+        (1, 3, (1, 3), "This line"),
+        (4, 1, (4, 5), "This line"),
+    ],
+)
+def test_the_code_of_an_error_is_quoted(
+    line: int, column: int, end: tuple[int, int], code: str
+) -> None:
+    assert own_answer._code(TextError("no", line, column, end), TEXT) == code
+
+
+def test_long_code_is_cut() -> None:
+    text = "x" * own_answer.LONGEST
+    for more, dots in (("", ""), ("y", "…")):
+        error = TextError("no", 1, 1, (1, len(text + more) + 1))
+        assert own_answer._code(error, text + more) == f"`{text}{dots}`"

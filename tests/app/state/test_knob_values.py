@@ -13,6 +13,7 @@ import ncd
 from ncd.app.state import knobs
 from ncd.app.state.knobs import MAX_SLIDER_VALUE, NOTES, RANGES, SEED, TYPED
 from ncd.circuit.knob import Knob
+from ncd.language.number_formats import Formats
 from ncd.systems.catalogue_entry import Preset
 
 ATTENTION = ncd.catalogue["multi-head-attention"]
@@ -243,3 +244,44 @@ def test_what_was_set_counts_until_a_busy_browser_shows_it(session: dict[str, An
             session["h"] = 4  # as the browser shows it still
             assert knobs.keeps_newer_value("h") is holds
             assert session["h"] == (8 if holds else 4)
+
+
+@pytest.mark.parametrize(
+    ("picked", "value"),
+    [
+        ("h=3", 3),
+        ("h=0", 1),
+        ("h=99999", 99999),
+        *((wrong, None) for wrong in ("h=100000", "h=-1", "h=", "h", "h=1.5", "h=٣", "z=3", "")),
+    ],
+)
+def test_a_pick_in_a_panel_sets_its_knob(
+    picked: str, value: int | None, session: dict[str, Any]
+) -> None:
+    knobs.apply_pick(ATTENTION, picked)
+    assert session.get("h") == value and "z" not in session
+
+
+def test_formats_that_cannot_be_read_become_plain_with_a_note(session: dict[str, Any]) -> None:
+    session[knobs.FORMATS] = "weights=int3"
+    assert knobs.formats(ATTENTION) == Formats(cached=ATTENTION.cached)
+    assert session[knobs.FORMATS] == ""
+    assert knobs.formats(ATTENTION) == Formats(cached=ATTENTION.cached)
+    assert session[NOTES][knobs.FORMATS] == "weights: there is no format 'int3'. Try int8."
+    session[knobs.FORMATS] = "weights=int8"
+    assert knobs.formats(ATTENTION).weights == "int8"
+    assert session[knobs.FORMATS] == "weights=int8"
+
+
+def test_chosen_formats_stand_in_the_link(session: dict[str, Any]) -> None:
+    session |= {"format of weights": "int8", NOTES: {knobs.FORMATS: "there is none"}}
+    knobs._choose()
+    assert session[knobs.FORMATS] == "weights=int8" and not session[NOTES].get(knobs.FORMATS)
+    session["format of cache"] = "float16"
+    knobs._choose()
+    assert session[knobs.FORMATS] == "weights=int8,cache=float16"
+    assert knobs.widget_values(ATTENTION) == {
+        "format of weights": "int8",
+        "format of activations": "float32",
+        "format of cache": "float16",
+    }
