@@ -185,6 +185,8 @@ class Example:
         words = {name: self.feed.axis_words(name) for name in self.feed.words}
         if not self.feed.numbers:
             return words
+        if entry.name not in SEQUENCES:
+            return words
         ((own, line),) = words.items()
         (size,) = (value.array.shape[0] for value in circuit.inputs)
         for cell in circuit.cells:

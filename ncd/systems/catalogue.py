@@ -60,6 +60,7 @@ from ncd.systems.images.diffusion_models import DIFFUSION_UNET as DIFFUSION_UNET
 from ncd.systems.images.autoencoder import VAE as VAE
 from ncd.systems.recurrent.gated_cells import LSTM as LSTM
 from ncd.systems.recurrent.gated_cells import GRU as GRU
+from ncd.systems.recurrent.seq2seq_attention import SEQ2SEQ_ATTENTION as SEQ2SEQ_ATTENTION
 from ncd.systems.recurrent.selective_state import MAMBA as MAMBA
 from ncd.systems.networks.graph_networks import GCN as GCN
 from ncd.systems.networks.graph_networks import GAT as GAT

@@ -21,7 +21,7 @@ transformer, attention is all you need:
     encoder-decoder encoder-block decoder-block decoder-only-block gpt-2 bert
 encoder: encoder-block encoder-decoder bert
 decoder: decoder-only-block decoder-block encoder-decoder
-translation, machine translation, seq2seq, sequence to sequence: encoder-decoder t5
+translation, machine translation: encoder-decoder t5 seq2seq-attention
 attention: multi-head-attention scaled-dot-product-attention
 self attention:
     multi-head-attention scaled-dot-product-attention encoder-block torch-multihead-attention
@@ -94,6 +94,9 @@ autoencoder, latent space, latent variable, variational: vae
 generative, generative model: vae diffusion-unet gpt-2
 diffusion, ddpm, stable diffusion, denoising, noise: diffusion-unet dit
 rnn, recurrent, recurrent neural network, recurrent network, hidden state: lstm gru mamba
+seq2seq, sequence to sequence, neural machine translation, nmt:
+    seq2seq-attention encoder-decoder t5
+alignment, additive attention, bahdanau, bahdanau attention: seq2seq-attention
 long short term memory, gate, gating: lstm gru
 ssm, state space, state space model, selective scan, s4, s6: mamba delta-rule linear-attention
 gnn, graph neural network, message passing, graph: gcn gat

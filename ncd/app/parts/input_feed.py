@@ -14,7 +14,8 @@ from ncd.app.state.controls import Place, TextControl
 from ncd.app.state.session import session
 from ncd.language.terms import Term
 from ncd.systems.catalogue_entry import Entry
-from ncd.systems.inputs import picture_inputs, story_model, text_inputs
+from ncd.systems.inputs import date_model, picture_inputs, story_model, text_inputs
+from ncd.systems.inputs.date_model import DateInput
 from ncd.systems.inputs.run_inputs import RANDOM, InputSpec, sequences, takes_words
 from ncd.systems.inputs.text_inputs import SAMPLE_SENTENCE, SymbolInput, doubt, parse, tokens, words
 from ncd.systems.training import trained_weights
@@ -39,6 +40,12 @@ def read(name: str, settings: Mapping[str, int], seed: int) -> SymbolInput | Non
 def story_text(seed: int) -> SymbolInput:
     """Returns the beginning of a story that a visitor has typed, or an example."""
     return story_model.story_beginning(seed, TURN.value, SEQUENCE.value)
+
+
+def date(settings: Mapping[str, int], seed: int) -> DateInput | None:
+    """Returns the date that a visitor has typed, or an example; None for too many places."""
+    s, t, attend = (settings[name] for name in ("s", "t", "attend"))
+    return date_model.date_input(s, t, attend, seed, TURN.value, SEQUENCE.value)
 
 
 # --- The field for the sentence that multi-head attention reads with trained weights
@@ -94,6 +101,8 @@ SHORT_LABELS = {TRAINED: "trained", WORDS: "words", RANDOM: "random"}
 
 def choices(entry: Entry, sketch: Term) -> tuple[str, ...]:
     """Returns the kinds of inputs that a system accepts, its default first."""
+    if entry.name == date_model.TRANSLATOR:  # its panel has the field
+        return (RANDOM,)
     if entry.name == text_inputs.PAGE:
         return TRAINED, WORDS, RANDOM
     if picture_inputs.takes_pictures(sketch):
@@ -129,6 +138,10 @@ def feed(
     if entry.name == story_model.READER:
         drawn = knobs.seed() if seed is None else seed
         return InputSpec(text=story_text(drawn).words)
+    if entry.name == date_model.TRANSLATOR:
+        own = knobs.current(entry) if settings is None else settings
+        found = date(own, knobs.seed() if seed is None else seed)
+        return InputSpec(found.words, numbers=found.numbers) if found else InputSpec()
     every = choices(entry, sketch)
     way = session().get(INPUT, every[0])
     if way not in every or way == RANDOM:

@@ -13,9 +13,10 @@ from ncd.language.terms import Term
 from ncd.run.seeding import example_inputs
 from ncd.systems.catalogue_entry import Entry
 from ncd.systems.inputs import picture_inputs, text_inputs
+from ncd.systems.inputs.date_model import TRANSLATOR, date_input
 from ncd.systems.inputs.picture_inputs import InputPicture
 from ncd.systems.inputs.story_model import READER, SCORE_COUNT, story_beginning, word_scores
-from ncd.systems.inputs.text_inputs import as_text, embed, parse
+from ncd.systems.inputs.text_inputs import BLANK_SYMBOL, as_text, embed, parse
 from ncd.systems.training.sequence_data import SEQUENCES
 from ncd.systems.training.trained_weights import word_vectors
 from ncd.words import list_words
@@ -30,10 +31,10 @@ MAX_WORD_CHARACTERS = 20  # characters of a word that are shown
 class InputSpec:
     """The words of each sequence axis, or a picture for each input, or neither for random arrays.
 
-    A word becomes a row of features or, where the array holds whole numbers, the index of the
-    word among the distinct words; ``numbers`` can state other indexes. If ``trained``, words are
-    those of the proofreader. The first input can also be the scores of the word that follows
-    ``text``.
+    A word becomes a row of features or, where the array holds whole numbers, the index of the word
+    among the distinct words; ``numbers`` can state other indexes, those of all inputs one after the
+    other. If ``trained``, words are those of the proofreader. The first input can also be the
+    scores of the word that follows ``text``.
     """
 
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -83,7 +84,10 @@ class InputSpec:
         if self.text:
             return f"the scores of a small trained GPT-2 behind “{as_text(self.text)}”"
         if self.numbers:
-            return f"the sequence {' '.join(*self.words.values())}"
+            line, *others = self.words.values()
+            if others:  # the second is what a model has written of the first
+                return f"“{''.join(line).rstrip(BLANK_SYMBOL)}”, and what was written of it before"
+            return f"the sequence {' '.join(line)}"
         if self.trained:
             return "the words as the proofreader knows them"
         return "a random vector for each word" if self.words else "random inputs"
@@ -133,7 +137,8 @@ class InputSpec:
             scores = word_scores(self.text)[: term.dom[0].numel].to(device)
             return (scores, *example_inputs(term, seed, device)[1:])
         if self.numbers:
-            return (torch.tensor(self.numbers, device=device),)
+            sizes = [array.numel for array in term.dom]
+            return torch.tensor(self.numbers, device=device).split(sizes)
         if not self.words:
             return example_inputs(term, seed, device)
         return tuple(self._tensor(array, seed).to(device) for array in term.dom)
@@ -221,6 +226,9 @@ def opening_inputs(
         return InputSpec({term.dom[0][0].name: read.words}, numbers=read.numbers)
     if entry.name == READER and takes_scores(term):
         return InputSpec(text=story_beginning(seed).words)
+    if entry.name == TRANSLATOR:
+        date = date_input(settings["s"], settings["t"], settings["attend"], seed)
+        return InputSpec(date.words, numbers=date.numbers) if date else InputSpec()
     if entry.name == text_inputs.PAGE:
         axes = sequences(term)
         words = text_inputs.read(text_inputs.SAMPLE_SENTENCE, axes, settings)

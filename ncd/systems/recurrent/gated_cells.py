@@ -102,11 +102,24 @@ def _lstm(watched: bool = False) -> Term:
 @lru_cache
 def _gru(watched: bool = False) -> Term:
     """Returns the scan; the gates are reset, update and new, as in torch."""
-    maps = Linear("h -> 3h", "hh", True) @ Linear("m -> 3h", "ih", True)
-    cut = Cut("3h -> h, h, h")
     kept = (Wire("h, h, h, h, h -> $1, $2, $3, $4, $5, $2, $1"),) if watched else ()
-    step = Then(
-        Wire("h, m -> h, m, h"),
+    return _recurrence(gru_step("m", *kept) >> Wire("h -> h, h"), 1, "gru", watched)
+
+
+def gru_step(features: str, *kept: Term) -> Term:
+    """Returns a step of a gated recurrent unit, from the state ``h`` and an input to the new state.
+
+    Args:
+        features: The axis of the input.
+        kept: Steps after the gates, which may pass some of them on.
+
+    >>> str(gru_step("m").dom), str(gru_step("m").cod)
+    ('h, m', 'h')
+    """
+    maps = Linear("h -> 3h", "hh", True) @ Linear(f"{features} -> 3h", "ih", True)
+    cut = Cut("3h -> h, h, h")
+    return Then(
+        Wire(f"h, {features} -> h, {features}, h"),
         maps @ Id("h"),
         cut @ cut @ Id("h"),
         Wire("h, h, h, h, h, h, h -> $2, $5, $1, $4, $3, $6, $7"),
@@ -114,9 +127,7 @@ def _gru(watched: bool = False) -> Term:
         *kept,
         Id("h") @ Map("h, h, h -> h", "tanh($3 + $1 * $2)", "new") @ Id("h"),
         Map("h, h, h -> h", "(1 - $1) * $2 + $1 * $3", "hidden"),
-        Wire("h -> h, h"),
     )
-    return _recurrence(step, 1, "gru", watched)
 
 
 def _sum(gate: str) -> Term:

@@ -13,8 +13,10 @@ from torch import Tensor
 from ncd.errors import SizeError, unknown_name_error
 from ncd.language.cached_property import lazy_property
 from ncd.run.seeding import generator
+from ncd.systems.recurrent.seq2seq_attention import LONGEST_DATE, WRITTEN_LENGTH
 from ncd.systems.training.labelled_images import KINDS, available, digits, shapes
 from ncd.systems.training.sequence_data import NOT_ASKED, SEQUENCES, STORY_MODELS, Sequences
+from ncd.systems.training.written_dates import date_lines, decoder_inputs
 
 # --- Examples with noise of their own at each step: for autoencoders and for diffusion
 
@@ -216,6 +218,33 @@ def sequence_data(own: Sequences) -> Callable[[Mapping[str, int], torch.Generato
     return made
 
 
+def date_data(knobs: Mapping[str, int], random: torch.Generator) -> Data:
+    """Returns dates (n, s + t), as they are read and then as they are written, and the latter.
+
+    No date that is unseen is among those of the training, in whatever format.
+    """
+    s, t = knobs["s"], knobs["t"]
+    unseen = generator(random.initial_seed(), "unseen sequences")
+
+    def make(n: int, random: torch.Generator, unseen: bool) -> tuple[Tensor, Tensor]:
+        read, written = date_lines(n, s, t, random, unseen)
+        return torch.cat((read, written), 1), written
+
+    return Data(
+        lambda: make(READ, random, False), *make(UNREAD, unseen, True), "dates from the seed"
+    )
+
+
+def read_and_written(examples: Tensor, knobs: Knobs, random: torch.Generator) -> InputsAndTargets:
+    """Returns what is read and, at each place, what is written before; the answer is what follows.
+
+    Args:
+        examples: The symbols that are read, then those that are to be written (n, s + t).
+    """
+    read, written = examples.split((knobs["s"], knobs["t"]), 1)
+    return (read, decoder_inputs(written)), written
+
+
 def sequence_count() -> int:
     return READ + UNREAD
 
@@ -231,6 +260,7 @@ TRAINING_STEPS = {
     **dict.fromkeys(STORY_MODELS, 3000),
 }
 STORY_SIZES = {"t": 64}  # positions that a language model learns to read
+DATE_SIZES = {"s": LONGEST_DATE, "t": WRITTEN_LENGTH}  # places of a date, read and written
 STORY_BATCH = 16
 APART, DECAY = {"proofreader": 1.0}, {"proofreader": 0.3}
 MIN_PROBABILITY = 1e-12  # smallest probability, so that its logarithm is finite
@@ -245,10 +275,11 @@ class Task:
     ``batch`` examples with Adam at ``rate``. ``deep`` systems without norms start with larger
     weights: :func:`ncd.systems.training.training_loop.he_init`. ``similarity_penalty`` is the
     weight of :func:`overlap`, so that each head looks elsewhere; ``decay`` is AdamW's weight decay.
-    ``sizes`` are the knobs that the data depends on. ``noise`` makes what the system is given out
-    of examples, with chance in it. ``batch_knob`` is the knob of how many examples a run takes, for
-    systems that use statistics of them; others take any number. ``training_sizes`` are the knobs,
-    with their values while it learns, that change no weight: a page may have others.
+    ``sizes`` are the knobs that the data depends on. ``prepare`` makes inputs and answers out of
+    examples, where there are several inputs or chance is in them. ``batch_knob`` is the knob of how
+    many examples a run takes, for systems that use statistics of them; others take any number.
+    ``training_sizes`` are the knobs, with their values while it learns, that change no weight: a
+    page may have others.
     """
 
     name: str
@@ -264,7 +295,7 @@ class Task:
     deep: bool = False
     similarity_penalty: float = 0
     decay: float = 0
-    noise: Callable[[Tensor, Mapping[str, int], torch.Generator], InputsAndTargets] | None = None
+    prepare: Callable[[Tensor, Mapping[str, int], torch.Generator], InputsAndTargets] | None = None
     batch_knob: str = ""
     training_sizes: Mapping[str, int] = field(default_factory=dict)
 
@@ -286,13 +317,28 @@ class Task:
         self, knobs: Mapping[str, int], examples: Tensor, answers: Tensor, random: torch.Generator
     ) -> InputsAndTargets:
         """Returns the inputs of the system for some examples, and what it is to answer."""
-        return self.noise(examples, knobs, random) if self.noise else ((examples,), answers)
+        return self.prepare(examples, knobs, random) if self.prepare else ((examples,), answers)
 
 
 def answer_loss(scores: Tensor, answers: Tensor) -> Tensor:
     """Returns the cross-entropy of scores (n, t, v), averaged over the answers (n, t) asked for."""
     total = F.cross_entropy(scores.transpose(1, 2), answers, reduction="sum")
     return total / (answers != NOT_ASKED).sum().clamp_min(1)
+
+
+def written_loss(outputs: Tensor | tuple[Tensor, ...], answers: Tensor) -> Tensor:
+    """Returns the cross-entropy of the scores (n, t, w), the first output where it has several."""
+    scores = outputs[0] if isinstance(outputs, tuple) else outputs
+    return answer_loss(scores, answers)
+
+
+def line_accuracy(scores: Tensor, answers: Tensor) -> float:
+    """Returns the share of lines (n, t) of which every symbol is right.
+
+    >>> line_accuracy(F.one_hot(torch.tensor([[0, 1], [1, 1]]), 2), torch.tensor([[0, 1], [1, 0]]))
+    0.5
+    """
+    return float((scores.argmax(-1) == answers).all(1).float().mean())
 
 
 def overlap(maps: Tensor) -> Tensor:
@@ -408,7 +454,7 @@ TASKS: Mapping[str, Task] = {
             2e-3,
             available,
             ("x",),
-            noise=with_point_noise,
+            prepare=with_point_noise,
         ),
         Task(
             "diffusion-unet",
@@ -421,7 +467,21 @@ TASKS: Mapping[str, Task] = {
             2e-3,
             available,
             ("x", "o"),
-            noise=add_noise,
+            prepare=add_noise,
+        ),
+        Task(
+            "seq2seq-attention",
+            date_data,
+            written_loss,
+            line_accuracy,
+            "dates",
+            1500,
+            64,
+            3e-3,
+            sequence_count,
+            ("s", "t"),
+            prepare=read_and_written,
+            training_sizes=DATE_SIZES,
         ),
         *(
             Task(

@@ -16,8 +16,10 @@ from ncd.systems.training.story_grammar import STORY_WORDS
 from ncd.systems.training.tasks import answer_loss, data, task
 from ncd.systems.training.trained_weights import read_note, read_weights, shipped_file
 from ncd.systems.training.training_loop import answer_unseen
+from ncd.systems.training.written_dates import iso_date
 from ncd.systems.transformers.position_encoding import BASE
 from tests.systems.lessons.facts import Claim, Facts
+from tests.systems.lessons.language_lesson_claims import written
 from tests.systems.lessons.training_lesson_claims import signal
 
 # A text beside a piece of a sentence is the source of what cannot be computed here.
@@ -261,6 +263,11 @@ PAGES: Mapping[str, Mapping[str, Said]] = {
     },
     "proofreader": {
         "a small grammar with 78 words": lambda f: len(PROOFREADER_WORDS) == 78 == f.size("v"),
+    },
+    "seq2seq-attention": {
+        "reads *november 3 1998*, another writes *1998-11-03*": lambda f: (
+            iso_date("november 3 1998") == "1998-11-03" == written(f).symbols
+        ),
     },
     "tensors": {
         "a table of 4 × 2 numbers and a row of 6": lambda f: (

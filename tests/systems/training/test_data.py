@@ -24,6 +24,7 @@ KNOBS = {
     "proofreader": {"t": 24, "v": 78},
     "gpt-2": {"t": 64, "v": 256},
     "llama": {"t": 64, "v": 256},
+    "seq2seq-attention": {"s": 18, "t": 10},
 }
 DIGITS = ("image-recogniser", "lenet", "identity-resnet", "vae", "diffusion-unet")  # all of them
 

@@ -69,6 +69,20 @@ def test_a_language_model_that_ships_guesses_most_words_of_unseen_stories(name):
     assert torch.equal(right[:, :-1], data(own, settings, seed=0).unseen[:64, 1:])
 
 
+@pytest.mark.parametrize(("attend", "right"), [(1, 0.99), (0, 0.018)])
+def test_a_decoder_that_looks_back_writes_nearly_all_dates_right(attend: int, right: float):
+    """Trained as long, on the same dates."""
+    entry, own = ncd.catalogue["seq2seq-attention"], task("seq2seq-attention")
+    settings = entry.settings({"attend": attend})
+    file = shipped_file(entry, settings)
+    assert file == shipped_file(entry, {**settings, "s": 9, "t": 3})  # as these change no weight
+    assert file is not None and len(file) < 70_000
+    assert read_note(file) == {"system": entry.name, "seed": "0", "steps": str(own.steps)}
+    module = read_weights(ncd.compile(entry.build(attend=attend)), file)
+    found, wanted = answer_unseen(own, settings, module, data(own, settings, seed=0))
+    assert own.score(found, wanted) == pytest.approx(right, abs=0.01)
+
+
 # the least score of the systems of pictures on 64 pictures that they have not learned from, and the
 # most bytes of their files
 SCORES = {

@@ -19,6 +19,7 @@ from ncd.site import markup
 from ncd.systems.training.sequence_data import NOT_ASKED, SEQUENCES
 from ncd.systems.training.tasks import Data, Task, data
 from ncd.systems.training.training_loop import answer_unseen, check_room
+from ncd.systems.training.written_dates import READ_SYMBOLS, WRITTEN_SYMBOLS, as_symbols
 
 # --- Pictures with a class for each pixel, in one colour for each class
 
@@ -160,13 +161,14 @@ def measure(scene: Scene, task: Task) -> Mistakes:
     own = examples(scene, task)
     count = min(len(own.unseen), max(1, runs) * at_once)
     outputs, answers = answer_unseen(task, scene.settings, scene.module, own, scene.device, count)
-    if task.measure == "answers":
+    if task.measure == "dates":
+        wrong, pictures = _dates(own, outputs.argmax(-1), answers)
+        blank: ExamplePicture | SequenceAnswers = SequenceAnswers((" ",), ((" ", False),))
+    elif task.measure == "answers":
         symbols = SEQUENCES[task.name].symbols(scene.settings["v"])
         wrong, pictures = _lines(own, outputs.argmax(-1), answers, symbols)
         length = answers.shape[1]
-        blank: ExamplePicture | SequenceAnswers = SequenceAnswers(
-            (" ",) * length, ((" ", False),) * length
-        )
+        blank = SequenceAnswers((" ",) * length, ((" ", False),) * length)
     else:
         blank = ExamplePicture(BLANK, "\N{NO-BREAK SPACE}")
         wrong, pictures = PICTURES[task.measure](own, outputs, answers)
@@ -242,6 +244,25 @@ def _lines(
     return int(wrong.any(1).sum()), tuple(each())
 
 
+def _dates(
+    own: Data, found: Tensor, answers: Tensor
+) -> tuple[int, tuple[ExamplePicture | SequenceAnswers, ...]]:
+    """Returns the dates with the most wrong symbols, as they are read and as they are written."""
+    wrong = found != answers
+    worst = wrong.sum(1).argsort(descending=True, stable=True)
+    bad = [i for i in worst[:MAX_PICTURES].tolist() if wrong[i].any()]
+    length = answers.shape[1]
+    return int(wrong.any(1).sum()), tuple(
+        SequenceAnswers(
+            tuple(as_symbols(own.unseen[i, :-length], READ_SYMBOLS)),
+            tuple(
+                zip((WRITTEN_SYMBOLS[n] for n in found[i].tolist()), wrong[i].tolist(), strict=True)
+            ),
+        )
+        for i in bad
+    )
+
+
 def html(found: Mistakes, task: Task) -> str:
     """Returns the pictures with their captions."""
     figures = "".join(f"<figure>{picture.html}</figure>" for picture in found.pictures)
@@ -287,6 +308,16 @@ def _answers_html(found: Mistakes) -> str:
     )
 
 
+def _dates_html(found: Mistakes) -> str:
+    return (
+        f"<p>Of {found.example_count:,} dates that it has not learned from, it writes "
+        f"{found.example_count - found.wrong_count:,} without a mistake: {found.score:.1%}. Before "
+        "each symbol it is given the right ones. Below are those that went worst, "
+        f"{MAX_PICTURES} at most: what was read, and below it what it writes, underlined where it "
+        "is wrong.</p>"
+    )
+
+
 def _variance_html(found: Mistakes) -> str:
     return (
         f"<p>Of the variance of {found.example_count:,} examples that it has not learned "
@@ -301,5 +332,6 @@ MEASURE_WRITERS = {
     "variance": _variance_html,
     "accuracy": _read,
     "answers": _answers_html,
+    "dates": _dates_html,
     "iou": _iou_html,
 }

@@ -37,10 +37,11 @@ SLOW = 2.0  # seconds between new curves: Streamlit mounts a Plotly chart again 
 NAMES = {
     "accuracy": "accuracy",
     "answers": "right answers",
+    "dates": "right dates",
     "iou": "intersection over union",
     "variance": "variance explained",
 }
-SHARES = ("accuracy", "answers", "variance")  # measures that are shown in per cent
+SHARES = ("accuracy", "answers", "dates", "variance")  # measures that are shown in per cent
 EARLIER, KEPT = "earlier runs", 3  # session key; the number of earlier runs whose curves are kept
 STYLE = """<style>
 progress { width: 100%; height: 0.6rem; accent-color: var(--st-primary-color); }
