@@ -496,6 +496,12 @@ class GroupChanges(ImportRecorder):
                 x = self.split_group(x, group)
         return x
 
+    def has_part_of_group(self, mark: tuple[int, dict[str, ImportedValue]]) -> bool:
+        """Returns whether a step since a mark gives some sides of a spatial group, but not all."""
+        slots = (slot for step in self.steps[mark[0] :] for slot in step.gives)
+        arrays = (resolved_atoms(slot.atoms) for slot in slots)
+        return any({*group_of(atom)} - {*own} for own in arrays for atom in own if atom.group)
+
     def split_group(self, x: ImportedValue, group: Dim) -> ImportedValue:
         """Returns the value with plain atoms in place of a spatial group."""
         new = tuple(AxisFactor(atom.size, atom.hint) for atom in group)
@@ -513,10 +519,13 @@ class GroupChanges(ImportRecorder):
     def always_together(self, atoms: Dim) -> bool:
         """Returns whether every array so far has all of these atoms or none.
 
-        Inputs and what boxes take and give have them in this order, as torch does.
+        Inputs and what boxes take and give have them in this order, as torch does. So has an axis
+        that has been split since: one of them beside its other parts cannot be a side of a group.
         """
         slots = [slot for step in self.steps for slot in (*step.takes, *step.gives)]
         slots += self.inputs
+        if any(_is_part(atoms, whole) for slot in slots for whole in slot.atoms):
+            return False
         if any(
             len(set(atoms) & set(resolved_atoms(s.atoms))) not in (0, len(atoms)) for s in slots
         ):
@@ -546,6 +555,13 @@ class GroupChanges(ImportRecorder):
         self.step(merge, [x], [middle])
         self.step(part, [ImportedValue((), middle)], [slot])
         return ImportedValue(dims, slot)
+
+
+def _is_part(atoms: Dim, whole: AxisFactor) -> bool:
+    """Returns whether an atom has been split into some of these and others."""
+    parts = resolved_atoms((whole,))
+    inside = any(parts[i : i + len(atoms)] == atoms for i in range(len(parts)))
+    return len(parts) > 1 and not inside and bool({*parts} & {*atoms})
 
 
 def _of_other_groups(one: Dim, two: Dim) -> bool:
@@ -791,6 +807,13 @@ class DimensionBuilder(GroupChanges):
             around = x.dims[at - i : at - i + len(group)] if at >= i else ()
             if len(dim) != 1 or all_atoms(around) != group:
                 x = self.as_one_axis(x, at)
+        return x
+
+    def as_separate_axes(self, x: ImportedValue) -> ImportedValue:
+        """Returns the value with an axis by itself for each dimension, in no spatial group."""
+        x = self.without_groups(x)
+        for at in range(len(x.dims)):
+            x = self.as_one_axis(x, at) if resolved_atoms(x.dims[at]) else x
         return x
 
     def as_divisible(self, x: ImportedValue) -> ImportedValue:

@@ -323,8 +323,9 @@ class _EvaluationRun(fx.Interpreter):
         program = self.made.program
         held = {**program.constants, **program.state_dict}
         signature = program.graph_signature
+        learned = signature.inputs_to_parameters  # torch makes it at each call
         names = {
-            **signature.inputs_to_parameters,
+            **learned,
             **signature.inputs_to_buffers,
             **signature.inputs_to_lifted_tensor_constants,
         }
@@ -332,7 +333,7 @@ class _EvaluationRun(fx.Interpreter):
         places = [node.name for node in program.graph.nodes if node.op == "placeholder"]
         given = [held[names[name]] if name in names else next(inputs) for name in places]
         for i, name in enumerate(places):  # which may be changed in place
-            if isinstance(given[i], Tensor) and name not in signature.inputs_to_parameters:
+            if isinstance(given[i], Tensor) and name not in learned:
                 given[i] = given[i].detach().clone()
             if self.wide and isinstance(given[i], Tensor) and given[i].is_floating_point():
                 given[i] = given[i].double()

@@ -56,9 +56,19 @@ VIEWS = ("aten.view.default", "aten._unsafe_view.default")  # which ask how numb
 
 
 def add_torch_call(
-    g: DimensionBuilder, target: str, args: Sequence[Any], named: dict[str, Any], val: Any
+    g: DimensionBuilder,
+    target: str,
+    args: Sequence[Any],
+    named: dict[str, Any],
+    val: Any,
+    apart: bool = False,
 ) -> Any:
-    """Adds a box that calls a function by its name; returns its results."""
+    """Adds a box that calls a function by its name; returns its results.
+
+    A box that stands ``apart`` has an axis by itself for each dimension that it takes or gives.
+    """
+    if apart:
+        args, named = tree_map_only(ImportedValue, g.as_separate_axes, (args, named))
     taken: list[ImportedValue] = []
     kept = {name: x for name, x in named.items() if x is not None and name not in PLACES}
     words = [_argument_text(g, x, taken) for x in args]
@@ -66,6 +76,9 @@ def add_torch_call(
     if not taken:
         g.reject_call("a call without arrays")
     found = _results(g, target, val, taken)
+    if apart:
+        for atom in (atom for value in found for atom in all_atoms(value.dims)):
+            atom.is_indivisible = atom.alone = True
     target = "aten.reshape" if target in VIEWS else target
     title = target.removesuffix(".default").removesuffix("_").replace("_.", ".")  # not in place
     for value in found:
@@ -428,7 +441,7 @@ class CallReader:
                 raise UndividedCall(forced)
             if name in CONVERSION_CALLS and _narrows(node):
                 g.narrowed.append(str(g.dtype).removeprefix("torch."))
-            return as_whole(g, self._by_op(name, args, named), val)
+            return as_whole(g, self._with_whole_groups(name, args, named), val)
         except (CannotImport, CannotSplit, UndividedCall) as error:
             why = str(error)
         except Exception as error:  # whatever a handler raises for what nobody has thought of
@@ -442,7 +455,7 @@ class CallReader:
         self._set_current_node(node)
         g.boxes[node.name] = name.removesuffix("_"), why
         try:
-            return add_torch_call(g, target, args, named, val)
+            return add_torch_call(g, target, args, named, val, apart=bool(forced))
         except CannotImport as error:
             raise self._call_error(node, f"{target} cannot be imported: {error}") from None
 
@@ -470,6 +483,19 @@ class CallReader:
             return read_idiom(self.builder, self.idioms[node.name], self.env)
         except (CannotImport, CannotSplit) as error:
             raise RejectedSteps({node.name: str(error)}) from None
+
+    def _with_whole_groups(self, name: str, args: list[Any], named: dict[str, Any]) -> Any:
+        """Returns the result of a function by its reader, of plain axes where groups fall apart."""
+        g = self.builder
+        mark = g.checkpoint()
+        found = self._by_op(name, args, named)
+        if g.has_part_of_group(mark):
+            g.rollback(mark)
+            args, named = tree_map_only(ImportedValue, g.without_groups, (args, named))
+            found = self._by_op(name, args, named)
+            if g.has_part_of_group(mark):
+                raise UndividedCall("it takes one side of a spatial group")
+        return found
 
     def _by_op(self, name: str, args: list[Any], named: dict[str, Any]) -> Any:
         """Returns the result of a function by its reader; raises Undivided if it has none."""

@@ -10,6 +10,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from ncd import from_torch
+from ncd.read.torch_calls.dimension_atoms import AxisFactor, CannotSplit, make_group, unify
+from ncd.read.torch_calls.import_recorder import DimensionBuilder, ImportedArray, ImportedValue
+from ncd.read.torch_module.graph_calls import add_torch_call
 from tests.read.torch_module.test_from_torch import drawn
 
 ROWS, COLUMN, KERNEL = drawn(4, 4), drawn(4, 1), drawn(3, 3, 1)
@@ -135,3 +138,59 @@ class Video(nn.Module):
 def test_frames_and_clips_meet(count: int) -> None:
     found = from_torch(Video(), drawn(count, 3, 4, 6, 5))
     assert (found.boxes, found.notes) == ((), ()) and found.difference < 1e-5
+
+
+class Branches(nn.Module):
+    """Rolled, pooled and convolved pictures, which met in sums before they are concatenated."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(3, 3, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y, pooled = self.conv(x), F.max_pool2d(x, 3, 1, 1)
+        rolled, turned = torch.roll(x, 1, 2) + pooled, torch.roll(y, 1, 3) + y
+        return torch.cat([y, pooled, rolled, turned], 1)
+
+
+class Unshuffled(nn.Module):
+    """A convolution of small squares of a picture, whose pixels are channels."""
+
+    def __init__(self, change: Callable[[Tensor], Tensor]) -> None:
+        super().__init__()
+        self.first, self.second = nn.Conv2d(3, 8, 3, padding=1), nn.Conv2d(32, 16, 1)
+        self.change = change
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.change(self.first(x))
+        n, c, h, w = x.shape
+        squares = x.reshape(n, c, h // 2, 2, w // 2, 2).permute(0, 1, 3, 5, 2, 4)
+        return self.second(squares.reshape(n, 4 * c, h // 2, w // 2))
+
+
+BRANCHES = {
+    "branches": Branches(),
+    "squares": Unshuffled(lambda x: x),
+    "rolled squares": Unshuffled(lambda x: torch.roll(x, 1, 2) + x),
+}
+
+
+@pytest.mark.parametrize("name", BRANCHES)
+def test_no_side_of_a_group_is_left_alone(name: str) -> None:
+    """What stands in a group in one array and apart in another one needs no box."""
+    found = from_torch(BRANCHES[name], drawn(2, 3, 8, 8))
+    assert (found.boxes, found.notes) == ((), ()) and found.difference < 1e-5
+
+
+def test_a_box_that_was_rejected_shares_no_axis_with_a_group() -> None:
+    g = DimensionBuilder()
+    n, *sides = (AxisFactor(size) for size in (2, 4, 6))
+    make_group(tuple(sides))
+    picture = ImportedValue(((n,), *((side,) for side in sides)), ImportedArray((n, *sides)))
+    found = add_torch_call(g, "folded.gate.default", [picture], {}, torch.zeros(2, 4, 6), True)
+    assert found.shape == (2, 4, 6)
+    step = g.steps[-1]
+    atoms = [*step.takes[0].atoms, *step.gives[0].atoms]
+    assert all(atom.alone and not atom.group for atom in atoms)
+    with pytest.raises(CannotSplit, match="an axis by itself, and one side of a spatial group"):
+        unify(found.dims[1], (sides[0],))
