@@ -10,6 +10,7 @@ from ncd import (
     Copy,
     Cumulative,
     Cut,
+    Dropout,
     Einsum,
     Elementwise,
     Given,
@@ -75,6 +76,9 @@ PREFIX = (
 )
 LAST = Cut("t -> a:5, b:1") >> Wire("a:5 c, b:1 c -> $1")
 AHEAD = Window("t -> s w", 3, padding=1) >> Reduce("w ->", "max")
+LARGER = Window("u -> t w", 2) >> Reduce("w ->", "max")
+TABLE_SUMS = Param("t:6 c:2", "steps") >> Cumulative("t")
+TIMES = Einsum("y x, y x -> y x")
 TOTALS = Id("c, c") >> Add() >> Copy("c")
 STATES = Id("n:2, t:6 n") >> Scan(
     Id("n, n") >> Linear("n -> n", "W") @ Id("n") >> Add() >> Elementwise("tanh") >> Copy("n"), "t"
@@ -128,6 +132,17 @@ CAUSAL: dict[str, Term] = {
     >> Cut("u -> s:6, e:1")
     >> Wire("s c, e c -> $1"),
     "learned prefix": PREFIX,
+    "an axis is called place": Id("t:6 place:2") >> Cumulative("t"),
+    "sums of a table": X @ TABLE_SUMS >> Add(),
+    "a window of sums of a table": X @ (TABLE_SUMS >> Pad("t -> u", 1, 0) >> LARGER) >> Add(),
+    "halved scores": attention(
+        Id("y x") @ Map("-> y x", "0.5"), TIMES, CausalMask("y x"), Softmax("x")
+    ),
+    "mask by a product": attention(Id("y x") @ Map("-> y x", "where(x <= y, 1, 0)"), TIMES),
+    "one of two heads": attention(
+        Map("y x -> y x h:2", "where(x > y, -inf, $1 + h)"), Index("y x h", h=1), Softmax("x")
+    ),
+    "dropout": X >> Dropout(0.5) >> Cumulative("t"),
     "all is hidden": masked("where(x <= y, -inf, where(x > y, -inf, $1))"),
     "a constant beside the sequence": X @ Param("m:3", "w"),
     "another input beside the sequence": X @ (Id("m:3") >> Elementwise("relu")),

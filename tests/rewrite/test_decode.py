@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 import torch
 from torch import Tensor
@@ -11,6 +13,7 @@ from ncd import (
     Block,
     LookAheadError,
     MismatchError,
+    NCDError,
     Repeat,
     SizeError,
     Term,
@@ -28,6 +31,7 @@ ALONG_T = """
 ALONG_Y = """
     scaled-dot-product-attention multi-head-attention torch-multihead-attention flash-attention
 """
+QUERIES = decode(catalogue["grouped-queries"].build())
 CAUSAL_SYSTEMS = dict.fromkeys(ALONG_T.split(), "t") | dict.fromkeys(ALONG_Y.split(), "y")
 NOT_CAUSAL_SYSTEMS = """
     encoder-block merged-qkv positional-embedding rotary bert reversal proofreader
@@ -188,6 +192,52 @@ def test_a_prompt_that_does_not_fit() -> None:
     with pytest.raises(SizeError) as refusal:
         decode(term, prompt=7)
     assert str(refusal.value) == ("decode: prefill takes 1 to 6 positions, not 7. Try prompt = 1.")
+
+
+def test_the_bytes_of_a_context_are_those_of_its_numbers() -> None:
+    """Two heads of keys and two of values of 16 numbers each, in two bytes a number."""
+    (placement,) = decode(catalogue["grouped-queries"].build()).placements
+    assert placement.numbers == 64 and placement.count(3) == 192
+    assert (placement.bytes_per_position(), placement.bytes(3)) == (128, 384)
+    assert (placement.bytes(3, "float32"), placement.bytes(3, "int8")) == (768, 192)
+    moved = placement.weights + 3 * 64 + 64  # all that is kept, and what is added
+    assert placement.bytes_moved(3) == 2 * moved and placement.bytes_moved(3, "int8") == moved
+
+
+@pytest.mark.parametrize(
+    ("work", "message"),
+    [
+        (
+            lambda: decode(ncd.Id("t:2x3 c:2") >> ncd.Elementwise("relu"), "t"),
+            "decode: the axis t is a group of dimensions, which has no single order. Try one "
+            "dimension.",
+        ),
+        (
+            lambda: QUERIES.run(ncd.example_inputs(QUERIES.term), {}, 3),
+            "decode: the weights lack Q.weight. Try weights=ncd.compile(term).state_dict().",
+        ),
+        (
+            lambda: QUERIES.placement.bytes(3, "float99"),
+            "decode: there is no format 'float99'. Try float32.",
+        ),
+        (
+            lambda: decode(QUERIES.term, keep="slow"),  # type: ignore[arg-type]
+            'decode: keep is \'slow\'. Try "fast", "small", or names of layers.',
+        ),
+        (
+            lambda: decode(QUERIES.term, keep=3),  # type: ignore[arg-type]
+            'decode: keep is 3, but it is "fast", "small" or several names. Try keep=[\'k_proj\'].',
+        ),
+        (
+            lambda: decode(QUERIES.term, prompt=0),
+            "decode: prefill takes 1 to 12 positions, not 0. Try prompt = 1.",
+        ),
+    ],
+)
+def test_what_is_not_decoded_says_why(work: Callable[[], object], message: str) -> None:
+    with pytest.raises(NCDError) as refusal:
+        work()
+    assert str(refusal.value) == message
 
 
 def test_an_axis_that_no_input_has() -> None:

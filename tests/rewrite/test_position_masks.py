@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from ncd.formulas.formula import Name, Operand, parse
+from ncd.language.op import TilingRule
 from ncd.ops import Softmax
 from ncd.rewrite.position_masks import (
     MaskReader,
@@ -61,7 +62,7 @@ def test_a_comparison_of_positions_is_decided_at_each_distance(text: str, true) 
 
 
 def test_what_depends_on_more_than_a_distance_is_not_known() -> None:
-    for text in ("x + y < 3", "x < 3", "x < 2 * y", "x * y < 3", "x <= $1", "x"):
+    for text in ("x + y < 3", "x < 3", "x < 2 * y", "x * y < 3", "x <= $1", "x", "where(x, 1, y)"):
         assert all(math.isnan(number) for number in read(text)[0]), text
 
 
@@ -148,3 +149,10 @@ def test_what_hides_a_score_changes_nothing_in_a_softmax() -> None:
     numbers = np.array([-INF, -1e9, 0.0, INF, NAN])
     assert changes_nothing(rule, numbers).tolist() == [True, False, False, False, False]
     assert changes_nothing(rule, numbers, -1e9).tolist() == [True, True, False, False, False]
+
+
+def test_an_op_that_joins_nothing_sees_every_number() -> None:
+    assert changes_nothing(TilingRule(), np.array([0.0, -INF])).tolist() == [False, False]
+    assert changes_nothing(TilingRule(tile_reduction="sum"), np.array([0.0, 1.0])).tolist() == [
+        True, False,
+    ]  # fmt: skip
