@@ -95,7 +95,7 @@ def import_findings(place: str, inputs: str, found: Imported) -> tuple[Finding, 
     try:
         text = Path(file).read_text(encoding="utf-8")
         last = _call(text, name, inputs)
-    except (OSError, ValueError, RecursionError, MemoryError):  # no text, or no Python
+    except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
         return ()
     return call_findings(text, last, bool(found.failure))
 

@@ -6,13 +6,14 @@ import io
 import json
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import ncd
 from ncd.__main__ import main
 from ncd.answers.answer import Answer
-from ncd.cli.answer_output import answer_data, answer_lines
+from ncd.cli.answer_output import answer_data, answer_lines, import_findings
 from ncd.findings.reading.finding import Cure, Edit, Finding
 from tests.cli.test_commands import Capture, output
 
@@ -75,6 +76,31 @@ def test_cures_are_diffs() -> None:
         {"line": 2, "start": 15, "end": 16, "new": "8"}
     ]
     assert data["term"] is None and isinstance(ncd.ask(RIGHT).term, ncd.Term)
+
+
+def test_sizes_are_one_list_below_all_else() -> None:
+    failure = Finding("failure", 3, "fc", "It fails.")
+    sizes = [Finding("size", 0, "", f"Any {name} works.") for name in ("batch", "length")]
+    answer = Answer("source", None, (), str(failure), (), (failure, *sizes))
+    assert [*answer_lines(answer, "", "net.py")] == [
+        "line 3, fc: It fails.",  # and not once more as a finding
+        "",
+        "Any batch works.",
+        "Any length works.",
+    ]
+    first = Answer("source", None, (), "It gives 1 × 8.", (), tuple(sizes))
+    assert [*answer_lines(first, "", "net.py")] == [
+        "It gives 1 × 8.", "", "Any batch works.", "Any length works.",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", [None, b"\xff\xfe", b"class Net(:"])
+def test_a_file_that_is_no_python_has_no_findings(text: bytes | None, tmp_path: Path) -> None:
+    if text is not None:
+        (tmp_path / "net.py").write_bytes(text)
+    found = SimpleNamespace(failure="it fails")
+    place = f"{tmp_path / 'net.py'}:Net"
+    assert import_findings(place, "2x8", found) == ()  # type: ignore[arg-type]
 
 
 NET = """from torch import nn

@@ -89,6 +89,45 @@ def test_show_has_an_empty_line_before_each_loop(capsys: Capture) -> None:
         assert lines[at + 1].split()[0] == body[0][0].split()[0]
 
 
+def test_a_row_for_each_array_names_its_axes_and_what_it_holds() -> None:
+    term = ncd.Id("~y:2 m:3, y:2#v:5") >> ncd.Softmax("m") @ ncd.Id("y#v")
+    rows = commands._state_rows(ncd.elaborate(term))
+    assert rows == [
+        ("0", "v0", "y 2, m 3", "2×3"),
+        ("", "v1", "y 2 of whole numbers below v 5", "2"),
+        ("1", "v2", "y 2, m 3", "2×3"),
+        ("", "v1", "y 2 of whole numbers below v 5", "2"),
+    ]
+    (row,) = commands._state_rows(ncd.elaborate(ncd.Id("()#v:5")))
+    assert row == ("0", "v0", "of whole numbers below v 5", "()")
+
+
+def test_an_import_lists_its_boxes_and_notes(capsys: Capture) -> None:
+    boxes = [{"function": "aten.roll", "why": "it is unknown", "path": "x"}]
+    data = {"dom": "m", "cod": "m", "parameters": 12, "boxes": boxes, "notes": ["One.", "Two."]}
+    commands._report(ncd.Softmax("m:3"), data, args(json=False, output=None))
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert lines == [
+        ["m:3", "->", "m:3"],
+        ["parameters", "12"],
+        ["box", "aten.roll", "it", "is", "unknown"],
+        ["One."],
+        ["Two."],
+    ]
+
+
+def test_open_shows_the_page_when_the_app_answers() -> None:
+    with (
+        patch.object(commands, "check_address") as check,
+        patch.object(commands, "_page_of", return_value="unet?c=2"),
+        patch("ncd.app.host.serve.open_when_served") as browser,
+        patch("ncd.app.host.serve.serve") as app,
+    ):
+        assert commands.open_(args(host="h", port=80)) == 0
+    assert check.call_args.args == app.call_args.args == ("h", 80)
+    assert browser.call_args.args == ("h", 80, "unet?c=2")
+
+
 def test_the_body_of_a_scan_knows_its_own_inputs_and_that_of_a_repetition_does_not() -> None:
     for name in ("lstm", "encoder-block"):
         circuit = ncd.elaborate(ncd.catalogue[name].build())

@@ -44,6 +44,38 @@ def error(call: Callable[[], object]) -> str:
     return found.value.fact
 
 
+@pytest.mark.parametrize(
+    ("port", "is_port"), [(0, False), (1, True), (65535, True), (65536, False)]
+)
+def test_a_port_has_ends(port: int, is_port: bool) -> None:
+    with (
+        patch.object(crowd.socket, "getaddrinfo", side_effect=OSError),
+        pytest.raises(crowd.AddressError) as found,
+    ):
+        crowd.check_address("somewhere", port)
+    no_host = "no host is called 'somewhere'. Try --host 127.0.0.1."
+    no_port = f"{port} is no port: those go from 1 to 65535. Try --port 8501."
+    assert str(found.value) == (no_host if is_port else no_port)
+
+
+def test_a_server_listens_at_a_free_port_of_this_machine() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        taken.listen()
+        with pytest.raises(crowd.AddressError) as found:
+            crowd.check_address("127.0.0.1", port)
+        used = f"127.0.0.1:{port}: Address already in use. Try another port."
+        assert str(found.value) == used
+    crowd.check_address("127.0.0.1", port)
+    with pytest.raises(crowd.AddressError) as found:
+        crowd.check_address("192.0.2.1", port)  # of no machine
+    assert str(found.value) == (
+        f"192.0.2.1:{port}: Cannot assign requested address. Try --host 0.0.0.0, for every address "
+        "of this machine."
+    )
+
+
 def test_all_processes_are_waited_for(clock: list[float]) -> None:
     crowd._await([process(0), process(1)])
     assert clock == [100.0]
