@@ -120,8 +120,10 @@ def _role(part: Cell | Fence, circuit: Circuit) -> str:
     """Returns the role of the colour behind a part in the diagram."""
     if isinstance(part, Fence):
         return part.role
-    around = next(fence for fence in circuit.fences if fence.id == part.fences[-1])
-    return around.role if len(_ops(around, circuit)) == 1 else part.op.role
+    around = next((fence for fence in circuit.fences if fence.id in part.fences[-1:]), None)
+    if around is None or len(_ops(around, circuit)) > 1:
+        return part.op.role
+    return around.role
 
 
 def _row(part: Part, scene: Scene) -> str:
