@@ -261,3 +261,47 @@ def test_same_is_told_of_places_not_of_numbers() -> None:
     run.values[module.circuit.inputs[0].id].fill_(1.0)
     found = number_origin(module, run.values, module.circuit.outputs[0].id, (4,))
     assert found.index == (1, 1) and not isinstance(found.arithmetic, CopyArithmetic)
+
+
+def weights_row(term: ncd.Term, index: tuple[int, ...]) -> AttentionRow:
+    """The row of the only softmax of a term."""
+    module = ncd.compile(term)
+    values = ncd.trace(module, *ncd.example_inputs(term)).values
+    (softmax,) = (c for c in module.circuit.cells if c.op.role == "softmax")
+    return row(module, values, softmax, index)
+
+
+@pytest.mark.parametrize(
+    ("term", "steps", "mixed"),
+    [
+        (Id("y:2 x:3") >> ncd.Softmax("x"), [], 0),
+        (Id("y:2 x:3") >> ncd.LayerNorm("x") >> ncd.Softmax("x"), ["LayerNorm"], 0),
+        (
+            Einsum("y:2 k:4, x:3 k -> y x") >> ncd.Index("y x", y=1) >> ncd.Softmax("x"),
+            ["Einsum"],
+            0,
+        ),
+        (
+            Id("y:2 k:4, x:3 k, x:3 d:5")
+            >> Einsum("y k, x k -> y x") @ Id("x d")
+            >> (ncd.Scale("k:4") >> ncd.Softmax("x")) @ Id("x d")
+            >> Einsum("y x, x d -> y d"),
+            ["Einsum", "Scale"],
+            3,
+        ),
+    ],
+)
+def test_a_row_goes_back_as_far_as_each_key_has_one_number(
+    term: ncd.Term, steps: list[str], mixed: int
+) -> None:
+    index = (1,) if len(term.cod[0]) == 1 else (1, 2)
+    found = weights_row(term, index)
+    assert [type(step.cell.op).__name__ for step in found.steps] == steps
+    assert (found.score is not None) == ("Einsum" in steps)
+    assert len(found.mixed_values) == mixed
+    for step in found.steps:
+        assert step.numbers.shape == (3,)
+    if "Einsum" in steps:
+        assert found.score is not None
+        total = float(found.score.terms.sum())
+        assert float(found.steps[0].numbers[index[-1]]) == pytest.approx(total, abs=1e-5)

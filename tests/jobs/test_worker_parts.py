@@ -630,3 +630,26 @@ def test_only_readers_of_sources_map_their_memory(ready: str) -> None:
     env = started.call_args.kwargs["env"]
     assert (local_workers.MALLOC_SETTINGS.items() <= env.items()) == (ready == "source")
     assert started.call_args.args[0][-1] == ready
+
+
+def test_one_helper_starts_all_workers_while_it_lives() -> None:
+    made: list[Any] = []
+    kind = local_workers.Helper
+
+    def helper(ready: str) -> local_workers.Helper:
+        own = object.__new__(kind)
+        own.line = MagicMock()
+        own.process = MagicMock(**{"poll.return_value": None})
+        made.append((ready, own))
+        return own
+
+    workers = local_workers.Local("source")
+    with patch.object(local_workers, "Helper", helper):
+        workers.prepare()
+        workers.prepare()
+        ((ready, first),) = made
+        assert ready == "source" and workers.helper is first
+        first.process.poll.return_value = 1  # it has ended
+        workers.prepare()
+    assert len(made) == 2 and workers.helper is made[1][1]
+    assert first.line.close.called and not made[1][1].line.close.called
