@@ -351,8 +351,9 @@ class CallReader:
             self.env |= {each: found for each in self.env if source(each) is first}
 
     def _call(self, node: fx.Node) -> Any:
-        if node.name in self.idioms:
-            return self._idiom(node)
+        idiom = self.idioms.get(node.name)
+        if idiom is not None and idiom.result_node is node:  # no call inside another, of this name
+            return self._idiom(idiom)
         args, named = self.look(node.args), self.look(dict(node.kwargs))
         if isinstance(node.target, torch._ops.HigherOrderOperator):
             return self._read_subgraph(node, args)
@@ -476,13 +477,16 @@ class CallReader:
         error.node = first
         return error
 
-    def _idiom(self, node: fx.Node) -> ImportedValue:
-        """Returns the result of a function that is written out; raises Refused if it has no op."""
-        self._set_current_node(node)
+    def _idiom(self, idiom: Idiom) -> ImportedValue:
+        """Returns the result of a function that is written out.
+
+        Raises RejectedSteps if it has no op.
+        """
+        self._set_current_node(idiom.result_node)
         try:
-            return read_idiom(self.builder, self.idioms[node.name], self.env)
+            return read_idiom(self.builder, idiom, self.env)
         except (CannotImport, CannotSplit) as error:
-            raise RejectedSteps({node.name: str(error)}) from None
+            raise RejectedSteps({idiom.result_node.name: str(error)}) from None
 
     def _with_whole_groups(self, name: str, args: list[Any], named: dict[str, Any]) -> Any:
         """Returns the result of a function by its reader, of plain axes where groups fall apart."""

@@ -256,3 +256,21 @@ def test_a_module_that_is_one_norm_or_activation_has_no_block() -> None:
     assert not any(isinstance(fence, Block) for fence in ncd.elaborate(found.term).fences)
     assert found.state_dict().keys() == module.state_dict().keys()
     assert found.difference < 1e-5
+
+
+def written_norm(x: Tensor, w: Tensor, b: Tensor) -> Tensor:
+    return (x - mean(x)) / (x.var(-1, keepdim=True, unbiased=False) + 1e-5).sqrt() * w
+
+
+def written_silu(x: Tensor, w: Tensor, b: Tensor) -> Tensor:
+    return x * x.sigmoid()
+
+
+@pytest.mark.parametrize("function", [written_norm, written_silu, textbook])
+def test_a_call_in_parts_has_no_result_of_a_call_of_its_name(
+    function: Callable[..., Tensor],
+) -> None:
+    """The parts of ``glu`` end with a ``mul``, as what is written out before it does."""
+    module = Written(lambda x, w, b: nn.functional.glu(function(x, w, b).relu(), -1) + b[:4])
+    found = from_torch(module, torch.randn(SHAPE))
+    assert found.difference < 1e-5 and found.boxes == ()
