@@ -44,7 +44,8 @@ def _of_layer(failure: Failure, wrong: WrongMask) -> Iterator[Candidate]:
             yield Candidate(method_edits(failure.trace.text, value, move), cost, "mask")
         other = _other_name(name, names)
         last = isinstance(where, ast.keyword) or where is node.args[-1]
-        if other and last and not wrong.is_whole:
+        inside = isinstance(given.get(other), ast.expr)  # before others that have no name either
+        if other and last and not inside and not wrong.is_whole:
             for move, cost in _renamed_moves(wrong):
                 edits = _rename_edits(failure, given, (name, other), move)
                 yield Candidate(edits, cost, "mask")
@@ -65,7 +66,9 @@ def _moves(failure: Failure, wrong: WrongMask, node: ast.Call) -> Iterator[tuple
     shape, batch, heads = wrong.shape, wrong.batch, wrong.heads
     layer = failure.layer
     steps = 1 if batch and getattr(layer, "batch_first", False) else 0
-    count, length = (_size(node, axis, n) for axis, n in ((1 - steps, batch), (steps, wrong.keys)))
+    equal = wrong.queries == wrong.keys  # else the first array has another length than the keys
+    count = _size(node, 1 - steps, batch)
+    length = _size(node, steps, wrong.keys) if equal else str(wrong.keys)
     if wrong.is_whole:
         yield ".bool()", COST
         return
@@ -83,7 +86,7 @@ def _moves(failure: Failure, wrong: WrongMask, node: ast.Call) -> Iterator[tuple
     if shape == wrong.shared_shape[::-1]:
         yield ".transpose(0, 1)", COST
     if len(shape) == 2 and shape[0] >= wrong.queries and shape[1] >= wrong.keys:
-        rows = length if wrong.queries == wrong.keys else str(wrong.queries)
+        rows = length if equal else str(wrong.queries)
         yield f"[:{rows}, :{length}]", SECOND
     if shape == (wrong.keys,):
         yield f".expand({wrong.queries}, -1)", SECOND

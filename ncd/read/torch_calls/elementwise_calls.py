@@ -511,17 +511,14 @@ def binary(
     sign = SIGNS[name]
     if more.get("rounding_mode") is not None:
         return quotient_or_remainder(QUOTIENT_FORMULAS[more["rounding_mode"]], g, one, two)
-    plain = [isinstance(x, int | float) for x in (one, two)]
-    if plain[1] and name in ("mul", "div"):
-        return scale_by(g, one, two if name == "mul" else 1 / two)
-    if plain[0] and name == "mul":
-        return scale_by(g, two, one)
-    if plain[1]:
+    if isinstance(two, int | float):
+        if name in ("mul", "div"):
+            return scale_by(g, one, two if name == "mul" else 1 / two)
         amount = two * alpha
         if name in ("add", "sub") and amount == 0:
             return g.value(one)
         return map_formula(g, one, f"$1 {sign} {formula_number(amount)}")
-    if plain[0]:
+    if isinstance(one, int | float):
         return map_formula(g, two, f"{formula_number(one)} {sign} $1")
     if alpha != 1:
         return broadcast(g, one, two, f"$1 {sign} {formula_number(alpha)} * $2")

@@ -15,8 +15,22 @@ def _stopped(x: Tensor) -> Tensor:
     return x * chosen
 
 
+def _squared(x: Tensor) -> Tensor:
+    return x.mT @ x
+
+
 # Settings of them, at their ends; several that share no op in a line.
 MORE: dict[str, Function] = {
+    "whole activations": lambda x: (
+        x.argmax(-1).sigmoid() + x.argmax(-1).relu() + (x[..., 0] > 0).tanh()
+    ),
+    "oblong mask": lambda x: x.masked_fill(torch.ones(4, 8).triu(1) > 0, -9).softmax(-1),
+    "many numbers": lambda x: x.sum() + torch.linspace(0, 1, 5000).sin(),
+    "its own pixels": lambda x: _squared(F.max_pool2d(x.reshape(2, 2, 4, 4), 2, 1).flatten(2)),
+    "rows by columns": lambda x: x[:, 0, :, None] @ x[:, 1, None, :],
+    "mask of truths": lambda x: F.scaled_dot_product_attention(
+        x, x, x, attn_mask=(x @ x.mT > 0) | torch.eye(4, dtype=torch.bool)
+    ),
     "sides of one row": lambda x: x[:, :3, :5].flatten(1) + x.flatten(1)[:, :15],
     "a row of sides": lambda x: x.flatten(1)[:, :15] * x[:, :3, :5].flatten(1),
     "a row of a picture": lambda x: (

@@ -96,6 +96,29 @@ FUNCTIONS: dict[str, Function] = {
     "xlogy": lambda x: torch.xlogy(x.relu(), x.abs() + 1),
 }
 
+
+class _Ended(nn.Module):
+    """A layer, and then a squeeze of one of its axes."""
+
+    def __init__(self, layer: nn.Module, axis: int) -> None:
+        super().__init__()
+        self.layer, self.axis = layer, axis
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.layer(x).squeeze(self.axis)
+
+
+class _Begun(nn.Module):
+    """A recurrent layer whose first state is a part of its input."""
+
+    def __init__(self, layer: nn.GRU) -> None:
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.layer(x, x[:1, :1, : self.layer.hidden_size])[0]
+
+
 # Layers, each with its input; their parameters are drawn at random.
 LAYERS: dict[str, tuple[Callable[[], nn.Module], tuple[Tensor, ...]]] = {
     "bags": (lambda: nn.EmbeddingBag(9, 4), (torch.tensor([[0, 8, 2], [3, 3, 1]]),)),
@@ -133,4 +156,19 @@ LAYERS: dict[str, tuple[Callable[[], nn.Module], tuple[Tensor, ...]]] = {
         lambda: nn.Conv2d(4, 6, 3, padding=1, padding_mode="circular"),
         (drawn(2, 4, 5, 7),),
     ),
+    "picture of one channel": (
+        lambda: nn.Sequential(nn.Unflatten(1, (1, 4)), nn.Conv2d(1, 3, 2)),
+        (drawn(2, 4, 8),),
+    ),
+    "one feature": (
+        lambda: nn.Sequential(nn.Unflatten(1, (4, 1)), nn.Linear(1, 3)),
+        (drawn(2, 4),),
+    ),
+    "signal in groups": (
+        lambda: nn.Sequential(nn.Conv1d(4, 6, 3), nn.GroupNorm(2, 6)),
+        (drawn(2, 4, 8),),
+    ),
+    "one channel is left": (lambda: _Ended(nn.Conv1d(4, 1, 1), 1), (drawn(2, 4, 8),)),
+    "one example is left": (lambda: _Ended(nn.Linear(8, 3), 0), (drawn(1, 4, 8),)),
+    "first state from an input": (lambda: _Begun(nn.GRU(8, 5)), (drawn(4, 1, 8),)),
 }

@@ -192,6 +192,13 @@ OWN: dict[str, tuple[tuple[int, ...], Callable[[Tensor, Tensor], Any], int, int]
         0,
     ),
     "columns": ((3, 16), lambda x, w: sum(nn.functional.linear(x, p) for p in w.chunk(2, 1)), 0, 1),
+    "rows to and from a place": (
+        (6, 8),
+        lambda x, w: nn.functional.linear(x, w[:3]) - nn.functional.linear(x, w[3:]),
+        0,
+        2,
+    ),
+    "a row of one": ((1, 8), lambda x, w: x + w.squeeze(0), 0, 1),
     "rows of columns": (
         (8, 6),
         lambda x, w: sum(nn.functional.linear(x, p) for p in w.t().chunk(3)),
