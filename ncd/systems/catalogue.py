@@ -36,6 +36,7 @@ from ncd.systems.language_models.llama import LLAMA as LLAMA
 from ncd.systems.language_models.llama import GEMMA as GEMMA
 from ncd.systems.language_models.llama import MIXTRAL as MIXTRAL
 from ncd.systems.language_models.deepseek import DEEPSEEK as DEEPSEEK
+from ncd.systems.language_models.byte_pair_tokens import TOKENIZER as TOKENIZER
 from ncd.systems.language_models.token_sampling import SAMPLING as SAMPLING
 from ncd.systems.images.convolution_layers import CONVOLUTION as CONVOLUTION
 from ncd.systems.images.convolution_layers import POOLING as POOLING

@@ -15,7 +15,10 @@ gpt, chatgpt, generative pretrained transformer, text generation, next word: {_G
 llm, large language model, language model, lm, foundation model: {_LANGUAGE_MODELS}
 autoregressive, generation, chatbot: {_GPT}
 decoding, greedy, beam search, beams, top k, top p, nucleus sampling, nucleus: sampling gpt-2
-token, word embedding, token embedding, embedding: gpt-2 bert llama positional-embedding
+token, word embedding, token embedding, embedding, embedding layer, one hot, one hot encoding:
+    tokenizer gpt-2 bert llama positional-embedding
+tokenization, tokenisation, tokens, bpe, byte pair encoding, subword, vocabulary: tokenizer
+sentencepiece, wordpiece, tiktoken, vocab size: tokenizer
 masked language model: bert
 transformer, attention is all you need:
     encoder-decoder encoder-block decoder-block decoder-only-block gpt-2 bert

@@ -14,7 +14,13 @@ from ncd.app.state.controls import Place, TextControl
 from ncd.app.state.session import session
 from ncd.language.terms import Term
 from ncd.systems.catalogue_entry import Entry
-from ncd.systems.inputs import date_model, picture_inputs, story_model, text_inputs
+from ncd.systems.inputs import (
+    date_model,
+    picture_inputs,
+    story_model,
+    text_inputs,
+    token_inputs,
+)
 from ncd.systems.inputs.date_model import DateInput
 from ncd.systems.inputs.run_inputs import RANDOM, InputSpec, sequences, takes_words
 from ncd.systems.inputs.text_inputs import SAMPLE_SENTENCE, SymbolInput, doubt, parse, tokens, words
@@ -35,6 +41,9 @@ def read(name: str, settings: Mapping[str, int], seed: int) -> SymbolInput | Non
     if name not in SEQUENCES or max(settings["t"], settings["v"]) > MAX_SYMBOLS:
         return None
     return parse(name, settings["t"], settings["v"], seed, TURN.value, SEQUENCE.value)
+
+
+LEARNED_FROM = TextControl("corpus", longest=token_inputs.LONGEST_TEXT)  # a tokenizer's text
 
 
 def story_text(seed: int) -> SymbolInput:
@@ -101,7 +110,7 @@ SHORT_LABELS = {TRAINED: "trained", WORDS: "words", RANDOM: "random"}
 
 def choices(entry: Entry, sketch: Term) -> tuple[str, ...]:
     """Returns the kinds of inputs that a system accepts, its default first."""
-    if entry.name == date_model.TRANSLATOR:  # its panel has the field
+    if entry.name in (date_model.TRANSLATOR, token_inputs.READER):  # their panels have fields
         return (RANDOM,)
     if entry.name == text_inputs.PAGE:
         return TRAINED, WORDS, RANDOM
@@ -138,6 +147,10 @@ def feed(
     if entry.name == story_model.READER:
         drawn = knobs.seed() if seed is None else seed
         return InputSpec(text=story_text(drawn).words)
+    if entry.name == token_inputs.READER:
+        own = knobs.current(entry) if settings is None else settings
+        tokens = token_inputs.token_input(own["v"], own["t"], LEARNED_FROM.value)
+        return InputSpec({"t": tokens.words}, numbers=tokens.numbers)
     if entry.name == date_model.TRANSLATOR:
         own = knobs.current(entry) if settings is None else settings
         found = date(own, knobs.seed() if seed is None else seed)

@@ -12,7 +12,7 @@ from ncd.language.axes import Array
 from ncd.language.terms import Term
 from ncd.run.seeding import example_inputs
 from ncd.systems.catalogue_entry import Entry
-from ncd.systems.inputs import picture_inputs, text_inputs
+from ncd.systems.inputs import picture_inputs, text_inputs, token_inputs
 from ncd.systems.inputs.date_model import TRANSLATOR, date_input
 from ncd.systems.inputs.picture_inputs import InputPicture
 from ncd.systems.inputs.story_model import READER, SCORE_COUNT, story_beginning, word_scores
@@ -226,6 +226,9 @@ def opening_inputs(
         return InputSpec({term.dom[0][0].name: read.words}, numbers=read.numbers)
     if entry.name == READER and takes_scores(term):
         return InputSpec(text=story_beginning(seed).words)
+    if entry.name == token_inputs.READER:
+        tokens = token_inputs.token_input(settings["v"], settings["t"])
+        return InputSpec({"t": tokens.words}, numbers=tokens.numbers)
     if entry.name == TRANSLATOR:
         date = date_input(settings["s"], settings["t"], settings["attend"], seed)
         return InputSpec(date.words, numbers=date.numbers) if date else InputSpec()

@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+import torch
+import torch.nn.functional as F
+
 import ncd
 from ncd.app.panels.language_models.date_alignment import WrittenDate, written_date
 from ncd.app.panels.language_models.sampling_steps import Cuts, cuts, written_texts
+from ncd.systems.inputs.byte_pairs import Merges, encode, pair_counts
 from ncd.systems.inputs.date_model import date_input
 from ncd.systems.inputs.run_inputs import InputSpec
-from ncd.systems.inputs.story_model import SAMPLE
+from ncd.systems.inputs.story_model import SAMPLE as STORY_SAMPLE
+from ncd.systems.inputs.token_inputs import OTHER_SAMPLE, SAMPLE, text_merges
+from ncd.systems.language_models.byte_pair_tokens import BYTES
 from ncd.systems.language_models.token_sampling import TEMPERATURES
 from ncd.systems.training.tasks import data, task
 from ncd.systems.training.trained_weights import (
@@ -26,7 +32,7 @@ from tests.systems.lessons.facts import Claim, Facts, answer
 
 def read(f: Facts) -> tuple[str, ...]:
     """The words that the model has read."""
-    return tuple(f.query.get("sequence", SAMPLE).split())
+    return tuple(f.query.get("sequence", STORY_SAMPLE).split())
 
 
 def left(f: Facts) -> Cuts:
@@ -73,6 +79,23 @@ def looked_at(found: WrittenDate) -> list[int]:
     """The place that each step looks at most."""
     assert found.weights is not None
     return found.weights.argmax(1).tolist()
+
+
+def merges(f: Facts) -> Merges:
+    """The merges that a tokenizer's page shows."""
+    return text_merges(SAMPLE).prefix(f.settings["v"] - BYTES)
+
+
+def tokens(f: Facts) -> list[int]:
+    """The tokens of the text that a tokenizer has learned from."""
+    return encode(SAMPLE, merges(f))
+
+
+def one_hot(f: Facts) -> torch.Tensor:
+    """The array that the table is multiplied with."""
+    module = ncd.compile(f.circuit.term)
+    trace = ncd.trace(module, torch.tensor(tokens(f)[: f.size("t")]))
+    return trace.values[f.ops("Map one-hot")[0].outputs[0].id]
 
 
 LESSONS: Mapping[str, Mapping[str, Claim]] = {
@@ -148,5 +171,52 @@ LESSONS: Mapping[str, Mapping[str, Claim]] = {
         ),
         "Trained as long, it writes 2% of unseen dates without a mistake, and with attention "
         "99%.": lambda f: (f"{right_dates(f):.0%}", f"{right_dates(f.at()):.0%}") == ("2%", "99%"),
+    },
+    "tokenizer": {
+        "A model reads no letters: 24 tokens of a text go in as numbers, and each becomes a row of "
+        "the table E.": lambda f: f.size("t") == 24 and f.ins("Index")[1] == "v m",
+        "At first each of the 649 bytes is a token, so that no text is without tokens.": lambda f: (
+            tokens(f) == [*SAMPLE.encode()] and len(tokens(f)) == 649
+        ),
+        "In the other text, ô is two bytes.": lambda f: (
+            "ô" in OTHER_SAMPLE and len(encode("ô", merges(f))) == 2
+        ),
+        "h and e stand side by side 27 times, more often than any others.": lambda f: (
+            merges(f).tokens[256:] == (b"he",)
+            and merges(f).counts == (27,)
+            and sorted(pair_counts([tokens(f.at(v=256))], [1]).values())[-2] < 27
+        ),
+        "They become token 256, and the text is 27 tokens shorter.": lambda f: (
+            len(tokens(f)) == 649 - 27
+        ),
+        "After 40 merges about half of the tokens are left.": lambda f: (
+            len(merges(f).pairs) == 40 and abs(len(tokens(f)) / 649 - 0.5) < 0.01
+        ),
+        "Frequent words are whole, and so are endings such as ing and est.": lambda f: (
+            {b"ing", b"est", b" the", b" river", b" lower"} <= {*merges(f).tokens}
+        ),
+        "After 76 no pair stands twice.": lambda f: (
+            len(merges(f).pairs) == 76 == len(text_merges(SAMPLE).pairs)
+        ),
+        "A token has 2.7 bytes where it has learned, and 2.4 in another text: a new one is cut "
+        "less well.": lambda f: (
+            round(649 / len(tokens(f)), 1) == 2.7
+            and round(len(OTHER_SAMPLE.encode()) / len(encode(OTHER_SAMPLE, merges(f))), 1) == 2.4
+        ),
+        "Which vectors change?": answer("the same place only"),
+        "The same token has the same row wherever it stands; what words mean together is left to "
+        "the layers behind.": lambda f: (
+            f.lit == ["Index"]
+            and [cell.op.display_name for cell in f.circuit.cells] == ["Param E", "Index"]
+        ),
+        "The same vectors come out of a product with the table.": lambda f: (
+            f.answer == "t v" and f.ins("Einsum") == ["t v", "v m"]
+        ),
+        "For each token a 1 at its number and 0 elsewhere.": lambda f: torch.equal(
+            one_hot(f), F.one_hot(torch.tensor(tokens(f)[:24]), 296).float()
+        ),
+        "That takes 227,328 operations; to take the rows takes none.": lambda f: (
+            (f.count("flops"), f.at().count("flops")) == (227_328, 0)
+        ),
     },
 }
