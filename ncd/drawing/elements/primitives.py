@@ -285,7 +285,7 @@ class PictureTile:
     """A picture in a thumbnail: its box there, and its PNG with one pixel for each number."""
 
     box: Rectangle
-    png: bytes
+    png: bytes = field(repr=False)
 
 
 @dataclass(frozen=True)
