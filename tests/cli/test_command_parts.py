@@ -49,7 +49,7 @@ def test_crowd_hands_the_address_on() -> None:
 @pytest.mark.parametrize("as_json", [False, True])
 def test_site_says_what_it_has_written(as_json: bool, capsys: Capture) -> None:
     with patch("ncd.site.site_files.write_site", return_value=1234567):
-        assert commands.site(args(names=["lora"], output="out", json=as_json)) == 0
+        assert commands.site(args(names=["lora"], inputs="", output="out", json=as_json)) == 0
     out = capsys.readouterr().out
     if as_json:
         assert json.loads(out) == {"folder": "out", "systems": 1, "bytes": 1234567}
@@ -65,7 +65,7 @@ def test_a_site_that_cannot_be_written_is_told(error: OSError, reason: str) -> N
         patch("ncd.site.site_files.write_site", side_effect=error),
         pytest.raises(ParseError) as found,
     ):
-        commands.site(args(names=["lora"], output="out", json=False))
+        commands.site(args(names=["lora"], inputs="", output="out", json=False))
     assert str(found.value) == f"cannot write 'out': {reason}. Try another folder."
 
 
@@ -77,7 +77,14 @@ def test_a_training_says_what_came_of_it(as_json: bool, capsys: Capture) -> None
 
 
 def test_show_has_an_empty_line_before_each_loop(capsys: Capture) -> None:
-    given = {"names": ["lstm"], "name": "lstm", "json": False, "set": [], "preset": None}
+    given = {
+        "names": ["lstm"],
+        "name": "lstm",
+        "inputs": "",
+        "json": False,
+        "set": [],
+        "preset": None,
+    }
     formats = {"weights": "float32", "activations": "float32", "cache": "float32"}
     assert commands.show(args(**given, **formats)) == 0
     lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
