@@ -1,7 +1,7 @@
 """A hook of MkDocs: code is copied as it runs, and the address of the repository is one setting.
 
 Examples with prompts are marked as such, so that ``docs/copied_code.css`` leaves the prompts and
-the output out of what is copied. Where ``mkdocs.yml`` has a ``repo_url``, it stands in the commands.
+the output out of what is copied. Where ``mkdocs.yml`` has a ``repo_url``, it is in the commands.
 """
 
 from __future__ import annotations
