@@ -225,6 +225,28 @@ def test_what_does_not_fit_says_why(work: Callable[[], object], message: str) ->
     assert str(error.value) == message
 
 
+@pytest.mark.parametrize(
+    ("term", "single"),
+    [
+        (Softmax("m:3"), True),
+        (ncd.Scale("m:3"), True),  # of a number without axes
+        (Id("m:3, m:3") >> Add(), False),
+        (Copy("m:3"), False),
+        (Map("m:3 -> m#2", "$1 > 0"), False),
+        (Map("m:3#2 -> m", "$1 + 0.5"), False),
+        (ncd.Param("m:3", "w"), False),
+    ],
+)
+def test_a_duplicate_takes_one_array_of_real_numbers_and_gives_one(
+    term: Term, single: bool
+) -> None:
+    if single:
+        assert isinstance(edit(term, "duplicate", "n0"), Term)
+        return
+    with pytest.raises(NCDError, match="takes one array of real numbers and gives one"):
+        edit(term, "duplicate", "n0")
+
+
 def test_what_stands_around_a_changed_block_stays_as_it_was() -> None:
     text = (
         "Axes(t=3, m=4)(Linear('t m -> t m', 'A') >> Wire('t m -> t m, t m') >> Block(Linear('m -> "

@@ -17,11 +17,15 @@ import streamlit as st
 import ncd
 from ncd.app.runtime import streamlit_internals
 from ncd.app.scene import own_entry, url
+from ncd.app.scene.edited_system import EDITS_KEY, write_edits
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.url import PageState
 from ncd.app.state.knobs import NOTES
+from ncd.rewrite.rewriting import Rewrite
 
 ATTENTION, BLOCK = ncd.catalogue["multi-head-attention"], ncd.catalogue["encoder-block"]
+CHAIN = 'Linear("~t:5 m:4 -> t k:3", "Q") >> Elementwise("relu") >> Linear("k -> n:2", "P")'
+SHORT = ncd.spell(ncd.parse('Linear("~t:5 m:4 -> t k:3", "Q") >> Linear("k -> n:2", "P")'))
 OWN = 'Id("~y:5 m:8") >> Linear("m -> k:2", "W")'
 
 
@@ -208,3 +212,46 @@ def test_no_map_has_the_key_of_a_control() -> None:
     kept = {name for entry in ncd.catalogue.values() for name in url.parameters(entry, ())}
     assert {"attention", "positions-map"} <= maps
     assert not maps & kept
+
+
+@pytest.mark.parametrize(
+    ("asked", "sizes"),
+    [
+        ({}, None),
+        ({url.SYSTEM_KEY: "no-such-page"}, None),
+        ({url.SYSTEM_KEY: own_entry.CUSTOM_PAGE, "text": OWN}, None),
+        ({url.SYSTEM_KEY: ATTENTION.name}, {}),
+        ({url.SYSTEM_KEY: ATTENTION.name, "h": "2", "m": "ten", "zzz": "3"}, {"h": 2}),
+        ({url.SYSTEM_KEY: ATTENTION.name, "h": "-3"}, {"h": 1}),
+    ],
+)
+def test_a_link_opens_a_system_to_be_changed_at_its_sizes(
+    asked: dict[str, str], sizes: dict[str, int] | None
+) -> None:
+    found = url.linked_system(asked)
+    if sizes is None:
+        assert found is None
+    else:
+        assert found is not None
+        assert ncd.elaborate(found).term == ncd.elaborate(ATTENTION.build(**sizes)).term
+
+
+def test_a_link_to_sizes_that_do_not_meet_opens_nothing_to_be_changed() -> None:
+    asked = {url.SYSTEM_KEY: "unet", "depth": "2"}
+    assert url.linked_system({**asked, "x": "32", "y": "32"}) is not None
+    assert url.linked_system({**asked, "x": "33", "y": "32"}) is None
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ({}, own_entry.DEFAULT_TEXT),
+        ({"text": OWN}, OWN),
+        ({"text": CHAIN, EDITS_KEY: "[]"}, CHAIN),
+        ({"text": CHAIN, EDITS_KEY: write_edits([Rewrite("remove", "n1")])}, SHORT),
+        ({"text": "Id(", EDITS_KEY: write_edits([Rewrite("remove", "n1")])}, "Id("),
+    ],
+)
+def test_the_text_of_a_page_is_that_after_its_edits(values: dict[str, str], text: str) -> None:
+    link = SimpleNamespace(last_values=values)
+    assert url._written_text(link) == text  # type: ignore[arg-type]

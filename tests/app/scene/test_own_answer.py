@@ -239,3 +239,37 @@ def test_long_code_is_cut() -> None:
     for more, dots in (("", ""), ("y", "…")):
         error = TextError("no", 1, 1, (1, len(text + more) + 1))
         assert own_answer._code(error, text + more) == f"`{text}{dots}`"
+
+
+PRODUCT = "mat1 and mat2 shapes cannot be multiplied (3x4 and 5x2)"
+MEANING = "The layer takes 5 numbers and gives 2, but each of its 3 rows holds 4."
+
+
+@pytest.mark.parametrize(
+    ("fact", "given", "sentence"),
+    [
+        (f"fc stops on an array (b m): {PRODUCT}", [(3, 4)], f"fc stops. {MEANING}"),
+        (f"RuntimeError: {PRODUCT}", [], f"`self.fc(x)` stops. {MEANING}"),
+        ("ValueError: it is odd", [(3, 4)], "`self.fc(x)` stops on an array of 3 × 4."),
+        (
+            "ValueError: it is odd",
+            [(3, 4), (4,), (2,)],
+            "`self.fc(x)` stops on arrays of 3 × 4 and 4.",
+        ),
+        ("ValueError: it is odd", [], "`self.fc(x)` stops."),
+    ],
+)
+def test_a_message_of_torch_is_said_in_words_and_folded(
+    fact: str, given: list[tuple[int, ...]], sentence: str
+) -> None:
+    error = TextError(fact, 8, 16, (8, 26))
+    found = own_answer._failure_message(error, WRONG, given)
+    assert found.sentence == f"line 8: {sentence}"
+    assert found.raw == fact and found.is_wrong
+    assert [fault.message for fault in found.faults] == [found.sentence]
+
+
+def test_words_of_ours_are_said_as_they_are() -> None:
+    error = TextError("there is no x here", 8, 16, (8, 26), cure="y")
+    found = own_answer._failure_message(error, WRONG)
+    assert (found.raw, found.sentence) == ("", str(error)) and found.is_wrong

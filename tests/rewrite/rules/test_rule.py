@@ -30,7 +30,6 @@ from ncd.rewrite.rules.rule import (
     op_at,
     pick,
     scope_around,
-    single_array,
     unused_axis_name,
     unused_layer_name,
 )
@@ -154,12 +153,6 @@ def test_a_new_layer_has_a_name_that_none_has() -> None:
     assert (unused_axis_name(circuit, "m"), unused_axis_name(circuit, "k")) == ("m2", "k")
     three = target("", Id("m:4 m2:3")).circuit
     assert unused_axis_name(three, "m") == "m3"
-
-
-def test_a_single_array_is_one_of_real_numbers() -> None:
-    assert single_array(Type.parse("m:3")) == Type.parse("m:3")[0]
-    assert single_array(Type.parse("m:3, m:3")) is None and single_array(Type()) is None
-    assert single_array(Type.parse("m:3#v:5")) is None
 
 
 def test_the_ops_of_a_place_and_the_submodules_around_it() -> None:
