@@ -35,6 +35,14 @@ def net(takes: str, init: str, forward: str, call: str) -> str:
     )
 
 
+CHANNELS = """class Net(nn.Module):
+    def __init__(self, h):
+        super().__init__()
+        self.h = h
+        self.f = nn.Linear(self.h * 2, 3)
+    def forward(self, x):
+        return self.f(x.flatten(1))
+Net(5)(torch.randn(2, 5, 3, 3))"""
 CASES = (
     (argument_edits, "h = 6\nnn.Linear(h, 3)(torch.randn(2, 15))",
      (("nn.Linear(15, 3)(torch.randn(2, 15))", 0.9), ("nn.Linear(6, 3)(torch.randn(2, 15))", 0.9),)),
@@ -46,6 +54,9 @@ CASES = (
      (("nn.LayerNorm(h * 6)(torch.randn(5, 2, 6))", 1.9), ("nn.LayerNorm(2 * 6)(torch.randn(5, 2, 6))", 2.0), ("nn.LayerNorm(12)(torch.randn(5, 2, 6))", 2.1), ("nn.LayerNorm(6)(torch.randn(5, 2, 6))", 1.9), ("nn.LayerNorm(2)(torch.randn(5, 2, 6))", 1.9))),
     (argument_edits, "h = 1\nnn.Linear(h, 3)(torch.randn(5, 1, 6))",
      (("nn.Linear(h * 6, 3)(torch.randn(5, 1, 6))", 0.9), ("nn.Linear(1 * 6, 3)(torch.randn(5, 1, 6))", 1.0), ("nn.Linear(6 * h, 3)(torch.randn(5, 1, 6))", 1.1), ("nn.Linear(6, 3)(torch.randn(5, 1, 6))", 1.2), ("nn.Linear(1, 3)(torch.randn(5, 1, 6))", 0.9))),
+    (argument_edits, net("h", "h, self.f = h, nn.Linear(h * 2, 3)", "self.f(x.flatten(1))", "Net(5)(torch.randn(2, 5, 3, 3))"),
+     (("        self.h, self.f = h, nn.Linear(h * 3 * 3, 3)", 0.9), ("        self.h, self.f = h, nn.Linear(5 * 3 * 3, 3)", 1.0), ("        self.h, self.f = h, nn.Linear(45, 3)", 1.1), ("        self.h, self.f = h, nn.Linear(10, 3)", 0.9))),
+    (argument_edits, CHANNELS, (("        self.f = nn.Linear(self.h * 3 * 3, 3)", 0.9), ("        self.f = nn.Linear(5 * 3 * 3, 3)", 1.0), ("        self.f = nn.Linear(45, 3)", 1.1), ("        self.f = nn.Linear(10, 3)", 0.9))),
     (swap_edits, "a = 5\nb = 8\nnn.Linear(a, b)(torch.randn(2, 8))",
      (("nn.Linear(b, a)(torch.randn(2, 8))", 0.7),)),
     (swap_edits, "a = 5\nb = 8\nnn.Linear(a, a)(torch.randn(2, 8))",
@@ -168,6 +179,8 @@ CASES = (
      ()),
     (shortcut_edits, net("d=8", "a = nn.Conv1d(d, d, 3)", "self.a(x) + x", "Net(4)(torch.randn(2, 4, 9))"),
      ()),
+    (projection_edits, "a = nn.MultiheadAttention(8, 2)\nx = torch.randn(2, 3, 4)\na(x, x, x)",
+     ()),
     (projection_edits, net("d=8", "a = nn.MultiheadAttention(d, 2)", "self.a(x, x, x)", "Net()(torch.randn(2, 3, 4))"),
      (("        self.projection = nn.Linear(4, d)\n        return self.a(self.projection(x), x, x)", 1.4), ("        self.projection = nn.Linear(4, d)\n        return self.a(x, self.projection(x), x)", 1.4), ("        self.projection = nn.Linear(4, d)\n        return self.a(x, x, self.projection(x))", 1.4),)),
     (mode_edits, "m = nn.BatchNorm1d(4)\nx = torch.randn(1, 4)\ny = m(x)",
@@ -204,6 +217,14 @@ CASES = (
      (("r(x, h.transpose(0, 1).contiguous())", 0.3), ("h = torch.zeros(n, x.size(0), 4)", 0.5))),
     (state_edits, "r = nn.GRUCell(3, 4)\nx = torch.ones(7, 3)\nh = torch.zeros(1, 7, 4)\nr(x, h)",
      (("r(x, h.squeeze(0))", 0.3),)),
+    (state_edits, "r = nn.GRU(3, 4, 2)\nx = torch.ones(5, 7, 3)\nh = torch.zeros(1, 7, 4)\nr(x, h)",
+     (("r(x, h.repeat(2, 1, 1))", 0.6), ("h = torch.zeros(2, 7, 4)", 0.5))),
+    (state_edits, "r = nn.GRU(3, 4)\nx = torch.ones(5, 7, 3)\nh = torch.zeros(7, 4)\nr(x, h)",
+     (("r(x, h.unsqueeze(0))", 0.3),)),
+    (state_edits, "r = nn.LSTMCell(3, 4)\nx = torch.ones(7, 3)\nh = torch.zeros(6, 4)\nc = torch.zeros(6, 4)\nr(x, (h, c))",
+     (("h = torch.zeros(7, 4)\nc = torch.zeros(7, 4)", 0.5),)),
+    (state_edits, "r = nn.LSTM(3, 4, proj_size=2)\nx = torch.ones(5, 7, 3)\nh = torch.zeros(1, 7, 4)\nr(x, (h, h))",
+     ()),
     (state_edits, "r = nn.GRU(3, 4)\nx = torch.ones(5, 7, 6)\nh = torch.zeros(1, 7, 4)\nr(x, h)",
      ()),
     (mask_shape_edits, "a = nn.MultiheadAttention(4, 2)\nx = torch.ones(9, 3, 4)\nm = torch.zeros(7, 7)\na(x, x, x, attn_mask=m)",
@@ -273,3 +294,13 @@ def test_a_call_that_ends_with_a_comma_gets_a_further_argument() -> None:
     cured = text.replace("2,\n)", "2,\nbatch_first=True)")
     assert cured in [apply_edits(text, one.edits) for one in switch_edits(failure)]
     assert SourceTrace(cured).read().refusal is None
+
+
+@pytest.mark.parametrize("call", ["x.transpose(0, 1).view(24)", "x.mT.contiguous().mT.view(2, 12)"])
+def test_a_view_of_moved_axes_may_be_a_reshape(call: str) -> None:
+    text = f"x = torch.randn(2, 3, 4)\ny = {call}"
+    failure = failure_of(SourceTrace(text, False).read())
+    assert failure is not None
+    first = next(call_edits(failure))
+    assert apply_edits(text, first.edits) == text.replace(".view(", ".reshape(")
+    assert (first.cost, first.kind) == (0.3, "memory")
