@@ -84,6 +84,39 @@ def arrays_in(node: ast.expr, name: str) -> Iterator[tuple[ast.expr, str]]:
         yield node, name
 
 
+# --- Lines that state what boxes give: ``Attention.result = torch.empty(1, 16, 64)``
+
+RESULT = "result"  # the attribute of a box that they set
+
+
+def result_of(node: ast.stmt) -> tuple[str, list[int]] | None:
+    """Returns the name of a box and the shape that a line states for its result.
+
+    Returns None for another line.
+
+    >>> result_of(ast.parse("blocks.Gate.result = torch.empty(1, 8)").body[0])
+    ('blocks.Gate', [1, 8])
+    >>> result_of(ast.parse("self.result = torch.empty(n)").body[0])
+    """
+    match node:
+        case ast.Assign(targets=[ast.Attribute(value=box, attr=name)], value=ast.Call() as made):
+            sizes = array_sizes(made) if name == RESULT else None
+            whole = [one.value for one in sizes or () if isinstance(one, ast.Constant)]
+            if whole and all(type(n) is int and n > 0 for n in whole):
+                return ast.unparse(box), [n for n in whole if type(n) is int]
+    return None
+
+
+def _without_results(line: str) -> str:
+    """Returns a line without those before it that state results of boxes."""
+    try:
+        body = ast.parse(line.strip()).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return line.strip()
+    rest = [node for node in body if result_of(node) is None]
+    return "\n".join(line.strip().split("\n")[rest[0].lineno - 1 :]) if rest else line.strip()
+
+
 # --- A last line with the shapes of the inputs of a source
 
 SHAPE_LINE = re.compile(r"\s*#?\s*((?:inputs?|shapes?)\s*[:=]\s*)?(\(?[\dx×#, ()]+)\s*")
@@ -206,7 +239,7 @@ def call_form(text: str, call: ModuleCall) -> CallForm:
         places = [CallPart(0, len(line), ", ".join(call.inputs), "line")]
     else:
         places = list(_places(line, call))
-    if not places and own.strip() not in call.classes:
+    if not places and _without_results(own) not in call.classes:
         return CallForm(*_behind(source))
     return CallForm(first, last, tuple(parts(line, places, call)))
 
@@ -230,10 +263,16 @@ def _last_line(source: str, call: ModuleCall) -> tuple[int, int, str]:
     node = body[-1] if body else None
     if not isinstance(node, ast.Expr | ast.Assign):
         return behind
-    first, last = node.lineno, node.end_lineno or node.lineno
-    alone = len(body) < 2 or (body[-2].end_lineno or 0) < first
+    stated = next(
+        (i for i, one in enumerate(body[-2::-1]) if result_of(one) is None), len(body) - 1
+    )
+    first, last = body[-1 - stated].lineno, node.end_lineno or node.lineno
+    before = body[-2 - stated] if len(body) > stated + 1 else None
+    alone = before is None or (before.end_lineno or 0) < first
     own = "\n".join(source.split("\n")[first - 1 : last])
-    continued = not call.line or own.strip() in call.classes or call.line.startswith(own.strip())
+    plain = _without_results(own)
+    continued = not call.line or plain in call.classes
+    continued = continued or _without_results(call.line).startswith(plain)
     return (first, last, own) if alone and continued else behind
 
 
@@ -248,7 +287,7 @@ def _places(line: str, call: ModuleCall) -> Iterator[CallPart]:
         (node for node in ast.walk(tree) if isinstance(node, ast.Call)),
         key=lambda node: (node.end_lineno or 0, node.end_col_offset or 0),
     )
-    found, names = [], _names(calls, call)
+    found, names = [], _names(calls, call) | _result_names(tree)
     inputs = iter((*call.inputs, *("input",) * len(calls)))
     for node, name in names.values():
         if isinstance(node, ast.Constant):
@@ -290,6 +329,23 @@ def _names(calls: list[ast.Call], call: ModuleCall) -> dict[int, tuple[ast.expr,
         if any(isinstance(one, ast.Call) or one.value is ... for one, _ in given):  # type: ignore[attr-defined]
             found |= {id(one): (one, name) for one, name in given}
     return found
+
+
+def _result_names(tree: ast.Module) -> dict[int, tuple[ast.expr, str]]:
+    """Returns the arrays that state results of boxes, by their ids, with names for them."""
+    stated = (node for node in tree.body if isinstance(node, ast.Assign) and result_of(node))
+    return {
+        id(node.value): (node.value, result_name(ast.unparse(node.targets[0]))) for node in stated
+    }
+
+
+def result_name(box: str) -> str:
+    """Returns the name of a field for what a box gives.
+
+    >>> result_name("blocks.Gate.result"), result_name("Gate")
+    ('result of Gate', 'result of Gate')
+    """
+    return f"{RESULT} of {box.removesuffix(f'.{RESULT}').rpartition('.')[2]}"
 
 
 def _mode(node: ast.Call, classes: tuple[str, ...]) -> tuple[ast.expr, ast.expr] | None:

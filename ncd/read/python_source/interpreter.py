@@ -369,6 +369,7 @@ class Interpreter:
     box_results: list[Any] = field(default_factory=list)
     box_calls: dict[tuple[str, tuple[int, ...]], None] = field(default_factory=dict)  # as assumed
     box_fits: dict[tuple[str, tuple[int, ...]], list[int]] = field(default_factory=dict)
+    typed_results: dict[str, list[int]] = field(default_factory=dict)  # of boxes, by their names
     tried_inputs: tuple[nn.Module, tuple[Any, ...], dict[str, Any], str] | None = None
     flags: dict[tuple[int, str], bool] = field(default_factory=dict)  # buffers of one number
     flags_read: dict[int, tuple[Any, bool]] = field(default_factory=dict)  # by their arrays' ids

@@ -14,7 +14,7 @@ from typing import Any
 from torch import nn
 
 from ncd.errors import short_repr
-from ncd.notation.call_form import BLANK, ModuleCall
+from ncd.notation.call_form import BLANK, ModuleCall, result_name
 from ncd.notation.term_reader import TextError
 from ncd.read.python_source.assumptions import in_training, mode_words, unfit
 from ncd.read.python_source.folding import is_large
@@ -65,7 +65,7 @@ from ncd.read.python_source.module_arguments import (
     part,
     parts_in_list,
 )
-from ncd.read.python_source.other_files import ExternalModule
+from ncd.read.python_source.other_files import ExternalModule, result_lines
 from ncd.read.python_source.structured_inputs import attributes_of, required_inputs
 from ncd.read.python_source.usual_sizes import (
     NO_USUAL_VALUE,
@@ -113,11 +113,23 @@ def module_call(
     line, modes = "", mode_words(model, tree)
     if words or sizes or (shapes and modes):
         line = assumed_call(machine, model, args, named, words or shapes, tree, scope)
+    line, boxes = _with_results(machine, line)
+    sizes = (*sizes, *boxes)
     asked = (*inputs[: len(args)], *named)
     assumed = (*sizes, *(asked if words else ())) if line else ()
     drawn, training = type(model).__name__, in_training(model)
     refused = bool(machine.evaluation_reason)
     return ModuleCall(line, assumed, inputs, drawn, classes, training, modes, refused)
+
+
+def _with_results(machine: Interpreter, line: str) -> tuple[str, tuple[str, ...]]:
+    """Returns a line behind those that state results of boxes, and the fields of these.
+
+    An empty line stays empty: what a source itself calls is left as it is.
+    """
+    lines, boxes = result_lines(machine)
+    assumed = (name for name in boxes if name not in machine.typed_results)
+    return (f"{lines}{line}", tuple(map(result_name, assumed))) if line else (line, ())
 
 
 def assumed_call(
@@ -166,7 +178,8 @@ def open_call(
     if (tried := machine.tried_inputs) is not None and tried[0] is model:
         line = assumed_call(machine, model, *tried[1:], tree, scope)
         if line:
-            return ModuleCall(line, (*sizes, *names), tuple(names), kind, (kind,))
+            line, boxes = _with_results(machine, line)
+            return ModuleCall(line, (*sizes, *names, *boxes), tuple(names), kind, (kind,))
     read = attributes_of(forward_node(machine, model), names)
     words = (
         f"SimpleNamespace({', '.join(f'{x}={BLANK}' for x in read[name])})"

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves
 
+from ncd.notation.call_form import RESULT, result_of
 from ncd.read.python_source.interpreter import (
     AssumedSettings,
     Interpreter,
@@ -173,7 +174,7 @@ def box(
     shape = _looked_up(value, arrays, *made) or _shape(arrays, *(((), {}) if keeps else made))
     key = value.name, tuple(shape)
     machine.box_calls[key] = None
-    shape = machine.box_fits.get(key, shape)
+    shape = machine.typed_results.get(box_name(value.name), machine.box_fits.get(key, shape))
     result = getattr(getattr(torch.ops, SPACE), name)(arrays, shape)
     machine.box_results.append(result)
     return result
@@ -245,6 +246,58 @@ def _widths(args: Sequence[Any], named: dict[str, Any]) -> list[int]:
     return (sizes + words[len(sizes) :])[:2]
 
 
+# --- The shapes of the results of boxes, which a source may state and a form asks for
+
+MAX_ASKED = 3  # boxes that a form asks for
+
+
+def box_name(name: str) -> str:
+    """Returns the name of a box in a line: without its file, and what is put behind it.
+
+    >>> box_name(".layers.make_norm(…)")
+    'make_norm'
+    """
+    return name.removesuffix(RESULT_SUFFIX).rpartition(".")[2]
+
+
+def take_results(machine: Interpreter, tree: ast.Module) -> None:
+    """Takes lines such as ``Attention.result = torch.empty(1, 16, 64)`` out of a source.
+
+    They state the shapes of the results of boxes, which are noted. A class of the source itself
+    is no box.
+    """
+    own = {node.name for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
+    kept = []
+    for node in tree.body:
+        stated = result_of(node)
+        if stated is None or stated[0] in own:
+            kept.append(node)
+        else:
+            machine.typed_results[box_name(stated[0])] = stated[1]
+    tree.body = kept
+
+
+def result_lines(machine: Interpreter) -> tuple[str, tuple[str, ...]]:
+    """Returns the lines that state the results of a source's boxes, and the names of these.
+
+    They are the first boxes that give arrays of one shape each.
+    """
+    shapes: dict[str, set[tuple[int, ...]]] = {}
+    for name, assumed in machine.box_calls:
+        shape = machine.box_fits.get((name, assumed), assumed)
+        if name in machine.boxes:
+            shapes.setdefault(box_name(name), set()).add(tuple(shape))
+    typed = {name: tuple(shape) for name, shape in machine.typed_results.items()}
+    found = {name: typed.get(name, next(iter(some))) for name, some in shapes.items()}
+    asked = [
+        name
+        for name, shape in found.items()
+        if name.isidentifier() and shape and (name in typed or len(shapes[name]) == 1)
+    ][:MAX_ASKED]
+    lines = (f"{name}.{RESULT} = torch.empty({str(found[name]).strip('(,)')})\n" for name in asked)
+    return "".join(lines), tuple(asked)
+
+
 def function_words(name: str) -> str:
     """Returns the name of a class or function as that of a function of torch.
 
@@ -288,8 +341,11 @@ def unknown_box(machine: Interpreter) -> Exception | None:
 def assumed_boxes(machine: Interpreter) -> str:
     """Returns a sentence about the boxes of a source; empty if it has none."""
     names = [name.removesuffix("(…)") for name in machine.boxes]
+    called = [box_name(name) for name in machine.boxes]
+    lost = list_words([name for name in machine.typed_results if name not in called])
+    unused = f"No box is called {lost}, whose result is stated." if lost else ""
     if not names:
-        return ""
+        return unused
     more = f" and {len(names) - 5} more" * (len(names) > 5)
     files = "another file" if len(names) == 1 else "other files"
     fact = f"{', '.join(names[:5])}{more} {'is' if len(names) == 1 else 'are'} of {files}"
@@ -298,7 +354,10 @@ def assumed_boxes(machine: Interpreter) -> str:
     sides = any(len(key[1]) != len(shape) for key, shape in machine.box_fits.items())
     size = "dimensions" if sides else "width"
     width = f", in {fitted} with the {size} that the next layer takes" if fitted else ""
-    return f"{fact}: {boxes} assumed to be like the input{width}. Values end there."
+    stated = list_words([name for name in called if name in machine.typed_results])
+    given = f", of {stated} as a line states" if stated else ""
+    result = f"{fact}: {boxes} assumed to be like the input{width}{given}. Values end there."
+    return f"{result} {unused}".rstrip()
 
 
 # --- Attributes of values of other files: those that are usual for their names are assumed

@@ -57,7 +57,7 @@ from ncd.read.python_source.model_inputs import (
     other_input,
 )
 from ncd.read.python_source.one_line import check_line, take_shape
-from ncd.read.python_source.other_files import box, unknown_box
+from ncd.read.python_source.other_files import box, take_results, unknown_box
 from ncd.read.python_source.plain_statements import as_class
 from ncd.read.python_source.python_names import NAMES
 from ncd.read.python_source.source_expressions import EXPRESSIONS
@@ -78,6 +78,7 @@ ASIDE = 100_000  # steps of a line that defines nothing
 
 def run_lines(machine: Interpreter, tree: ast.Module, scope: Scope) -> None:
     """Interprets the whole text; unsupported lines outside classes are skipped."""
+    take_results(machine, tree)
     first: Exception | None = None
     ran = 0
 

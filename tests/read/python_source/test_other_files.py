@@ -9,6 +9,7 @@ from torch import nn
 
 from ncd.circuit.elaborate import elaborate
 from ncd.language.op import Op
+from ncd.notation.call_form import call_form
 from ncd.ops import Linear, Opaque
 from ncd.read.python_source.other_files import _widths
 from ncd.read.python_source.source_reader import read_source
@@ -260,3 +261,62 @@ def test_the_widths_of_a_layer_of_another_file(
     args: tuple[Any, ...], named: dict[str, Any], widths: list[int]
 ) -> None:
     assert _widths(args, named) == widths
+
+
+POOLED = f"""{HEAD}from .layers import Pool, Gate
+class Net(nn.Module):
+    def __init__(self, dim=64):
+        super().__init__()
+        self.gate, self.pool, self.head = Gate(dim), Pool(), nn.Linear(dim, 10)
+    def forward(self, x):
+        return self.head(self.pool(self.gate(x)))
+"""
+
+
+def test_the_shape_of_what_a_box_gives_may_be_stated() -> None:
+    found = read_source(f"{POOLED}Pool.result = torch.empty(3, 5, 64)\n")
+    assert found.shapes == ((3, 5, 10),) and found.failure is None
+    assert found.note == (
+        ".layers.Gate, .layers.Pool are of other files: boxes whose results are assumed to be like "
+        "the input, of Pool as a line states. Values end there."
+    )
+    (gate, pool) = [op for op in _ops(found) if isinstance(op, Opaque)]
+    assert str(gate.cod) != str(pool.cod)
+
+
+def test_a_form_asks_for_what_boxes_give_and_reads_what_is_typed() -> None:
+    form = call_form(POOLED, read_source(POOLED).call)
+    names = ["result of Gate", "result of Pool", "x"]
+    assert [(one.name, one.kind, one.assumed) for one in form.fields] == [
+        (name, "shape", True) for name in names
+    ]
+    typed = [x if isinstance(x, str) else x.value.replace("10,", "7,") for x in form.parts]
+    text = f"{POOLED}{''.join(typed)}\n"
+    found = read_source(text)
+    assert found.shapes == ((7, 10),) and found.call.line == ""
+    again = call_form(text, found.call)  # in which all can be changed once more
+    assert (again.first, again.last) == (form.first, form.first + 2)
+    assert [(one.name, one.value) for one in again.fields] == [(name, "7, 64") for name in names]
+
+
+def test_a_stated_result_keeps_its_field_while_others_are_assumed() -> None:
+    found = read_source(f"{POOLED}Pool.result = torch.empty(2, 64)\nNet\n")
+    fields = call_form(f"{POOLED}Pool.result = torch.empty(2, 64)\nNet\n", found.call).fields
+    assert [(one.name, one.value, one.assumed) for one in fields] == [
+        ("result of Gate", "10, 64", True),
+        ("result of Pool", "2, 64", False),
+        ("x", "10, 64", True),
+    ]
+
+
+def test_a_box_of_two_shapes_has_no_field() -> None:
+    twice = POOLED.replace("self.gate(x)", "self.gate(self.gate(x).unsqueeze(0))")
+    form = call_form(twice, read_source(twice).call)
+    assert [one.name for one in form.fields] == ["result of Pool", "x"]
+
+
+def test_a_stated_result_of_no_box_is_told() -> None:
+    found = read_source(f"{POOLED}Poool.result = torch.empty(2, 64)\n")
+    assert found.note.endswith("No box is called Poool, whose result is stated.")
+    own = read_source(f"{POOLED}Net.result = torch.empty(2, 64)\n")  # an attribute of a class
+    assert own.shapes == ((10, 10),) and "is stated" not in own.note
