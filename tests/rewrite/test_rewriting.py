@@ -22,6 +22,7 @@ from ncd import (
     Repeat,
     Rewrite,
     RMSNorm,
+    Scan,
     Softmax,
     Term,
 )
@@ -89,6 +90,19 @@ def test_a_second_input_is_led_through_a_new_op() -> None:
     assert edit(Id("m:2, k:3"), "insert", "v1", op="relu") == (
         Id("m:2") @ Elementwise("relu") >> Id("m:2, k:3")
     )
+
+
+@pytest.mark.parametrize(
+    ("at", "body"),
+    [
+        ("v2", Elementwise("relu") >> Id("n:2, n:2")),  # the state
+        ("v3", Id("n:2") @ Elementwise("relu") >> Id("n:2, n:2")),
+    ],
+)
+def test_an_op_is_put_on_what_the_body_of_a_scan_takes(at: str, body: Term) -> None:
+    scan = Scan(Id("n:2, n:2") >> Add() >> Copy("n:2"), "t:3")
+    new = edit(Id("n:2, t:3 n:2") >> scan, "insert", at, op="relu")
+    assert new == Id("n:2, t:3 n:2") >> Scan(body >> Add() >> Copy("n:2"), "t:3")
 
 
 def test_layers_keep_their_names_when_one_of_their_name_goes() -> None:
