@@ -10,7 +10,7 @@ import torch
 from hypothesis import given, settings, strategies
 
 import ncd
-from ncd import Einsum, Elementwise, Id, Index, Linear, Reduce, Softmax, Term, Top
+from ncd import Copy, Einsum, Elementwise, Id, Index, Linear, Reduce, Repeat, Softmax, Term, Top
 from tests.support.properties import calm
 from tests.support.sampling import count
 from tests.support.strategies import terms
@@ -90,6 +90,49 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         lambda: ncd.stream(Softmax("x:5"), budget=1),
         "the loop needs 20 bytes of fast memory at Softmax (x numbers), and there are 1. Try tiles "
         "of an axis.",
+    ),
+    "a second pass": (
+        lambda: ncd.stream(
+            Copy("x:4") >> Reduce("x ->") @ Id("x") >> Einsum("(), x -> x"), {}, ("x", 2)
+        ),
+        "Einsum needs all tiles of x before it starts again with the first: that is a second pass. "
+        "Try two loops, one behind the other.",
+    ),
+    "a result without groups": (
+        lambda: ncd.stream(Id("y:3, k:5") >> Elementwise("relu") @ Elementwise("tanh"), {"y": 2}),
+        "the result (k) has no axis y, so its groups do not give parts of it. Try y as the "
+        "streamed axis.",
+    ),
+    "a repetition": (
+        lambda: ncd.stream(Repeat((Linear("m:3 -> m", "A"),) * 2), {}, ("m", 2)),
+        "a repetition is no single loop over tiles. Try one of its bodies, as a term.",
+    ),
+    "weights that wait": (
+        lambda: ncd.stream(Id("y:3 x:4") >> Softmax("x"), {}, ("x", 2)),
+        "the result (y x) is only known after the last tile of x, when its first tiles have left "
+        "the fast memory. Try a sum over it in the same loop, or two loops.",
+    ),
+    "a bend of what waits": (
+        lambda: ncd.stream(Id("y:3 x:4") >> Softmax("x") >> Elementwise("tanh"), {}, ("x", 2)),
+        "Elementwise tanh is not linear in what an op before it only knows after the last tile of "
+        "x. Try another streamed axis, or two loops.",
+    ),
+    "groups of what is joined": (
+        lambda: ncd.stream(Softmax("x:4"), {"x": 2}),
+        "Softmax joins all of x, so groups of x are not apart. Try x as the streamed axis.",
+    ),
+    "groups of what is summed": (
+        lambda: ncd.stream(SUM, {"x": 2}),
+        "Reduce sum adds up all of x, so groups of x are not apart. Try x as the streamed axis.",
+    ),
+    "too little memory": (
+        lambda: ncd.stream(SUM, {}, ("x", 2), budget=1),
+        "the loop needs 36 bytes of fast memory at Reduce sum (g_x·y + y numbers), and there are "
+        "1. Try more fast memory.",
+    ),
+    "no loop": (
+        lambda: ncd.run_stream(3, []),  # type: ignore[arg-type]
+        "run_stream: 3 is not a fused loop. Try ncd.stream(term).",
     ),
     "another shape": (
         lambda: ncd.run_stream(ncd.stream(SUM, {}, ("x", 2)), [ONES.T]),
