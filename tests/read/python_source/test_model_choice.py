@@ -7,6 +7,7 @@ import pytest
 import ncd
 from ncd.findings.search import findings
 from ncd.notation.term_reader import TextError
+from ncd.read.python_source import input_search
 from ncd.read.python_source.source_reader import read_source
 
 SIZES = """
@@ -316,7 +317,10 @@ def test_a_width_that_an_error_speaks_of_is_tried() -> None:
     assert found.failure is None and found.shapes[0][1] == 256
 
 
-def test_a_class_that_fits_with_no_width_shows_the_error_with_the_usual_ones() -> None:
+def test_a_class_that_fits_with_no_width_shows_the_error_with_the_usual_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(input_search, "SECONDS", 0.1)  # no input is found
     found = read_source(BOTTLENECK.format("torch.zeros(64, 1, 1)"))
     assert found.failure is not None
     assert found.call.line.startswith("Bottleneck(inplanes=64, planes=64)(")

@@ -11,7 +11,7 @@ from torch import nn
 
 import ncd
 from ncd.notation.term_reader import TextError
-from ncd.read.python_source import source_reader
+from ncd.read.python_source import input_search, source_reader
 from ncd.read.python_source.interpreter import STEPS, Scope
 from ncd.read.python_source.source_reader import new_machine, read_source
 
@@ -210,7 +210,7 @@ def test_a_module_in_evaluation_that_cannot_be_drawn_says_why(
 
 def test_a_table_of_positions_is_that_of_python() -> None:
     """Its numbers are computed in fewer steps than its formula has parts."""
-    n, d, few = 500, 400, 30
+    n, d, few = 250, 200, 30
     lists = f"[[p / np.power(1e4, 2 * (i // 2) / {d}) for i in range({d})] for p in range({n})]"
     more = f"[-(i ** 2) % 7 + math.sqrt(i) for i in range({few})]"
     machine, scope = new_machine(), Scope()
@@ -442,7 +442,10 @@ def test_many_numbers_of_a_constant_are_written_with_the_digits_that_tell_them_a
     assert len(str(found.term)) < 6400 * 16
 
 
-def test_another_class_is_drawn_where_one_depends_on_other_files_and_stops() -> None:
+def test_another_class_is_drawn_where_one_depends_on_other_files_and_stops(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(input_search, "SECONDS", 0.1)  # no input is found
     inner = "class Rows(nn.Module):\n    def __init__(self, dim):\n        super().__init__()\n"
     inner += (
         "        self.a = nn.Linear(dim, 3)\n    def forward(self, x):\n        return self.a(x)\n"
