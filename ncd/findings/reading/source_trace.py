@@ -80,7 +80,7 @@ def kernel(name: str, args: tuple[Any, ...]) -> tuple[Tensor, ...]:
     """
     packed = isinstance(args[1], Tensor) and isinstance(args[3], list | tuple)
     x, states = args[0], args[2] if packed else args[1]
-    two = args[8 if packed else 7] if packed else args[7]
+    two = args[8 if packed else 7]
     every = tuple(states) if isinstance(states, list | tuple) else (states,)
     width = every[0].shape[-1] * (2 if two else 1)
     return (x.new_empty((*x.shape[:-1], width)), *(one.new_empty(one.shape) for one in every))

@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from ncd.findings.reading.source_trace import SourceTrace
+from ncd.findings.reading.source_trace import RUNS, SourceTrace
 from ncd.findings.search import findings, size_findings
 
 TINY = """import torch
@@ -145,3 +145,47 @@ def test_of_a_deep_stack_of_equal_layers_one_is_read_with_symbols(made: str) -> 
     assert deep.recorder.values(deep.call.shapes[0]) == (5, 2, 8)
     plain = read(text.format(5), False)
     assert len(plain.recorder.calls) > len(read(text.format(1), False).recorder.calls)
+
+
+@pytest.mark.parametrize("symbolic", [False, True])
+def test_a_loop_of_training_is_read_for_some_turns(symbolic: bool) -> None:
+    text = "f = nn.Linear(2, 3)\nfor i in range({}):\n    y = f(torch.ones(1, 2))\nz = y + 1"
+    few, many = (read(text.format(turns), symbolic) for turns in (RUNS, RUNS + 1))
+    assert len(few.ran) == len(many.ran) == RUNS
+    assert many.error is None and not many.unsure  # the last turn gives nothing that is known
+    assert few.shape_of(few.result) == ((1, 3),)
+
+
+def test_a_module_that_is_given_no_array_does_not_run() -> None:
+    trace = read("f = nn.Identity()\ny = f(3)\nz = f(torch.ones(2))", False)
+    assert [args for _, args, _ in trace.ran] == [(trace.inputs[0],)]
+    assert (trace.error, trace.shape_of(trace.result)) == (None, ((2,),))
+
+
+def test_layers_without_sizes_are_read_with_plain_numbers() -> None:
+    text = "f = nn.LazyLinear(3)\ny = f(torch.ones(2, 4))"
+    plain, symbols = read(text, False), read(text, True)
+    assert plain.shape_of(plain.result) == ((2, 3),) and not plain.unsure
+    assert symbols.unsure and symbols.error is None
+
+
+@pytest.mark.parametrize("symbolic", [False, True])
+@pytest.mark.parametrize(("below", "error"), [(5, ""), (6, "5 is no row of a table with 5")])
+def test_tokens_are_below_the_number_behind_their_shape(
+    below: int, error: str, symbolic: bool
+) -> None:
+    assert read(f"nn.Embedding(5, 3)\n2x4#{below}", symbolic).message == error
+
+
+def test_what_is_not_understood_is_a_refusal_and_no_failure() -> None:
+    for text, fact in (("x = (", "'(' was never closed"), ("x = " + "-" * 9000 + "1", "deep")):
+        trace = read(text, False)
+        assert trace.refusal is not None and fact in str(trace.refusal)
+        assert trace.error is None and trace.call is None and trace.message == ""
+
+
+@pytest.mark.parametrize("symbolic", [False, True])
+def test_numbers_of_a_text_are_used_as_python_uses_them(symbolic: bool) -> None:
+    head = "f = nn.Linear(int('3'), int(4.7))\nx = torch.ones(2, 3)\n"
+    trace = read(f"{head}y = f(x)[: int(8 / 5), math.floor(1.9) : math.ceil(2.1)]", symbolic)
+    assert trace.error is None and trace.shape_of(trace.result) == ((1, 2),)
