@@ -111,3 +111,28 @@ def test_sizes_around_a_large_one_are_enough_to_see_what_it_must_be_divisible_by
     (found,) = failures("x = torch.randn(1, 100001)\ny = x.view(1, -1, 16)")
     assert found.says.endswith("is divisible by 16, such as 100000 or 100016.")
     assert len(seen) <= 3 * working_sizes.SPAN
+
+
+@pytest.mark.parametrize(
+    "half",
+    [
+        "hidden * 0.5",
+        "0.5 * hidden",
+        "2048.0 / hidden",
+        "2048.0 // hidden",
+        "96.0 - hidden",
+        "96.0 % hidden",
+        "-32.0 + hidden",
+    ],
+)
+def test_a_real_number_on_either_side_leaves_where_a_size_comes_from(half: str) -> None:
+    text = f"""class Net(nn.Module):
+    def __init__(self, hidden=64):
+        super().__init__()
+        self.a, self.b = nn.Linear(16, int({half})), nn.Linear(48, 10)
+    def forward(self, x):
+        return self.b(self.a(x))
+Net()(torch.randn(2, 16))
+"""
+    (failure,) = findings(text)
+    assert failure.says.startswith("b (Linear) gets 32 features (from hidden, line 2")

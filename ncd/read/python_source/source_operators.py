@@ -161,6 +161,16 @@ ARITHMETIC_TYPES = (
 )
 
 
+REFLECTED: Mapping[type[ast.operator], str] = {  # methods of the second number
+    ast.Add: "__radd__",
+    ast.Sub: "__rsub__",
+    ast.Mult: "__rmul__",
+    ast.Div: "__rtruediv__",
+    ast.FloorDiv: "__rfloordiv__",
+    ast.Mod: "__rmod__",
+}
+
+
 def binary_result(
     machine: Interpreter, kind: ast.operator, a: Any, b: Any, in_place: bool = False
 ) -> Any:
@@ -186,6 +196,11 @@ def binary_result(
     number = in_place or isinstance(b, int | float)
     if number and not machine.tracing and isinstance(a, Tensor) and is_placeholder(a):
         return a  # the numbers of weights do not matter
+    if type(a) is float and isinstance(b, int) and type(b) not in (int, bool):
+        # Python's real numbers do not let a kind of whole ones have its turn.
+        reflected = getattr(b, REFLECTED.get(type(kind), ""), None)
+        if reflected is not None:
+            return machine.checked_size(machine.attempt(reflected, a))
     table = IN_PLACE if in_place and type(kind) in IN_PLACE else BINARY
     return machine.checked_size(machine.attempt(table[type(kind)], a, b))
 

@@ -202,6 +202,9 @@ def _result(g: DimensionBuilder, val: Any, taken: Sequence[ImportedValue]) -> Im
 # --- The modules around a call in torch's graph, by their names and classes
 
 
+EXTERNAL = "python_source.other_files.ExternalModule"  # the class of what other files define
+
+
 def module_path(node: fx.Node, layers: Collection[str], prefix: str) -> Path:
     """Returns the modules around a node that are blocks: all but single layers of torch.
 
@@ -225,8 +228,10 @@ def module_path(node: fx.Node, layers: Collection[str], prefix: str) -> Path:
 
 
 def _is_layer(name: str) -> bool:
-    """Returns whether a class is a single layer of torch, which needs no block."""
+    """Returns whether a class is a single layer of torch, or a box, which needs no block."""
     whole = ("MultiheadAttention", "Transformer")
+    if name.endswith(EXTERNAL):
+        return True
     return name.startswith("torch.nn.modules") and not any(word in name for word in whole)
 
 

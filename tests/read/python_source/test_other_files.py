@@ -284,6 +284,11 @@ def test_the_shape_of_what_a_box_gives_may_be_stated() -> None:
     assert str(gate.cod) != str(pool.cod)
 
 
+def test_a_box_stands_in_no_block_of_its_own() -> None:
+    term = read_source(POOLED).term
+    assert [type(part).__name__ for part in term.children] == ["Id", "Opaque", "Opaque", "Linear"]
+
+
 def test_a_form_asks_for_what_boxes_give_and_reads_what_is_typed() -> None:
     form = call_form(POOLED, read_source(POOLED).call)
     names = ["result of Gate", "result of Pool", "x"]
