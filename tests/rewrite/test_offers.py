@@ -124,6 +124,22 @@ OFFERS: dict[str, tuple[Term, str, set[str]]] = {
         "n0",
         KEEPS | {"Absorb into the linear map behind it", "Scale after the next op"},
     ),
+    "a scale behind a map": (
+        Linear("k:2 -> m:3", "A") >> Scale("m"),
+        "n1",
+        KEEPS | {"Absorb into the linear map before it", "Scale before the op before it"},
+    ),
+    "a scale behind a curve": (
+        Id("m:3") >> Elementwise("relu") >> Scale("m"),
+        "n1",
+        KEEPS | {"Move before the op before it", "Add a skip from v0"},
+    ),
+    "a scale before a curve": (
+        Id("m:3") >> Scale("m") >> Elementwise("relu"), "n0", KEEPS | {"Move behind the next op"},
+    ),
+    "a scale of one of two copies": (
+        Linear("k:2 -> m:3", "A") >> Copy("m") >> Scale("m") @ Id("m"), "n2", KEEPS,
+    ),
     "a place of an axis": (Index("x:3 y:2", x=0), "n0", ONE),
     "a concatenation": (Concat("a:3, b:2 -> x"), "n0", {FENCE}),
     "a cut": (Cut("x:5 -> a:3, b:2"), "n0", {FENCE}),

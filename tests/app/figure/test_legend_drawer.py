@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import ncd
-from ncd.app.figure.legend_page import all_signs, legend_html
+from ncd.app.figure.legend_page import FAMILIAR_SIGNS, all_signs, legend_html
 from ncd.app.page import gallery
 from ncd.drawing.backends.drawing import Drawing
 from ncd.drawing.legend.legend import COLOURS, SIGNS, legend_entries
@@ -43,6 +43,17 @@ def test_what_a_row_lights_is_in_the_drawing(make: Callable[[], Drawing]) -> Non
         for id in ids.split():
             assert (f'class="{id}"' if kind == "part" else f'data-{kind}="{id}"') in svg
     assert all(DATA.search(row) for row in rows)
+
+
+def test_signs_that_everyone_knows_stand_last() -> None:
+    drawing = drawn("encoder-block")
+    titles = re.findall("<div><b>(.*?)</b>", legend_html(drawing, False))
+    known = {sign.title for sign in FAMILIAR_SIGNS}
+    first = next(n for n, title in enumerate(titles) if title in known)
+    assert 0 < first < len(titles) - 1
+    assert {*titles[first:]} <= known and not known & {*titles[:first]}
+    others = [each.sign.title for each in legend_entries(drawing)]
+    assert titles[:first] == [title for title in others if title not in known]
 
 
 def test_the_colours_are_those_of_the_blocks() -> None:
