@@ -59,6 +59,7 @@ from ncd.systems.images.contrastive_model import CLIP as CLIP
 from ncd.systems.images.diffusion_models import DIT as DIT
 from ncd.systems.images.diffusion_models import DIFFUSION_UNET as DIFFUSION_UNET
 from ncd.systems.images.autoencoder import VAE as VAE
+from ncd.systems.recurrent.plain_recurrence import RNN as RNN
 from ncd.systems.recurrent.gated_cells import LSTM as LSTM
 from ncd.systems.recurrent.gated_cells import GRU as GRU
 from ncd.systems.recurrent.seq2seq_attention import SEQ2SEQ_ATTENTION as SEQ2SEQ_ATTENTION

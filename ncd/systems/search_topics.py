@@ -96,7 +96,7 @@ clip, contrastive, contrastive learning, multimodal, zero shot: clip
 autoencoder, latent space, latent variable, variational: vae
 generative, generative model: vae diffusion-unet gpt-2
 diffusion, ddpm, stable diffusion, denoising, noise: diffusion-unet dit
-rnn, recurrent, recurrent neural network, recurrent network, hidden state: lstm gru mamba
+rnn, recurrent, recurrent neural network, recurrent network, hidden state: rnn lstm gru mamba
 seq2seq, sequence to sequence, neural machine translation, nmt:
     seq2seq-attention encoder-decoder t5
 alignment, additive attention, bahdanau, bahdanau attention: seq2seq-attention

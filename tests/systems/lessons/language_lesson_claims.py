@@ -10,6 +10,7 @@ import torch.nn.functional as F
 
 import ncd
 from ncd.app.panels.language_models.date_alignment import WrittenDate, written_date
+from ncd.app.panels.language_models.gradient_reach import gradient_reach
 from ncd.app.panels.language_models.sampling_steps import Cuts, cuts, written_texts
 from ncd.systems.inputs.byte_pairs import Merges, encode, pair_counts
 from ncd.systems.inputs.date_model import date_input
@@ -18,6 +19,7 @@ from ncd.systems.inputs.story_model import SAMPLE as STORY_SAMPLE
 from ncd.systems.inputs.token_inputs import OTHER_SAMPLE, SAMPLE, text_merges
 from ncd.systems.language_models.byte_pair_tokens import BYTES
 from ncd.systems.language_models.token_sampling import TEMPERATURES
+from ncd.systems.recurrent.plain_recurrence import GAINS
 from ncd.systems.training.tasks import data, task
 from ncd.systems.training.trained_weights import (
     read_note,
@@ -79,6 +81,12 @@ def looked_at(found: WrittenDate) -> list[int]:
     """The place that each step looks at most."""
     assert found.weights is not None
     return found.weights.argmax(1).tolist()
+
+
+def reach(f: Facts) -> float:
+    """The share of the last position's gradient that the first one gets, as the page shows it."""
+    here = scene("rnn", **f.settings)
+    return gradient_reach(here.module, here.inputs[0], here.seed)[0]
 
 
 def merges(f: Facts) -> Merges:
@@ -217,6 +225,30 @@ LESSONS: Mapping[str, Mapping[str, Claim]] = {
         ),
         "That takes 227,328 operations; to take the rows takes none.": lambda f: (
             (f.count("flops"), f.at().count("flops")) == (227_328, 0)
+        ),
+    },
+    "rnn": {
+        "One state is carried along 20 positions.": lambda f: f.size("t") == 20,
+        "At each of them the same step makes the next state: a map of it, a map of the input, and "
+        "a tanh.": lambda f: (
+            f.ins("Linear hh") == ["h"]
+            and f.ins("Linear ih") == ["m"]
+            and len(f.ops("Map tanh")) == 1
+        ),
+        "Which states change?": answer("the same place and all later ones"),
+        "We read half as much.": lambda f: f.then.settings["t"] * 2 == f.settings["t"],
+        "Just as many: all steps share one map of the state, and a gradient passes it once for "
+        "each step on its way back.": lambda f: (
+            f.grows("parameters") == 1 and f.lit == ["Linear hh"]
+        ),
+        "Where the map halves a state, less than a millionth of the gradient comes back to the "
+        "first position.": lambda f: GAINS[f.settings["gain"]] == "0.5" and reach(f) < 1e-6,
+        "Where it makes a state three times as long, the gradient grows more than 600 times, "
+        "although each tanh takes something off.": lambda f: (
+            GAINS[f.settings["gain"]] == "3" and 600 < reach(f) < 3**19
+        ),
+        "Even a map that keeps lengths loses all but 0.3%, by the slopes of the tanh.": lambda f: (
+            GAINS[f.settings["gain"]] == "1" and f"{reach(f):.1%}" == "0.3%"
         ),
     },
 }

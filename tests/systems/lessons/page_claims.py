@@ -291,7 +291,8 @@ NUMBER = re.compile(
     re.IGNORECASE,
 )
 NO_NUMBER = re.compile(  # formulas, code, years, names of models, and words that count nothing
-    r"\$[^$]*\$|`[^`]*`|et al\. \d+|[A-Z]\w*-[V\d][\w-]*|\(gpt-2\)|Llama \d|\d+x\d+B|\d+B\b|W₂|"
+    r"\$[^$]*\$|`[^`]*`|et al\. \d+|[A-Z]\w*-[V\d][\w-]*|\(gpt-2\)|seq2seq|Llama \d|\d+x\d+B|"
+    r"\d+B\b|W₂|"
     r"Conv1d|double-click|(at|all) times?|many times|hundred times|times those|[Bb]ent twice|"
     r"used twice|comes twice|\btimes ones|[Aa] third map|of 2015"
 )
