@@ -433,8 +433,12 @@ def other_settings(
 
     >>> [*other_settings({"n": 4}, {"width": None}, "'int' object is not iterable")]
     [{'n': (4, 4, 4)}, {'width': 64}]
+    >>> next(other_settings({}, {"r": None, "n": None}, "you must specify the side (n=h=w)"))
+    {'n': 8}
     """
     names = [name for name, x in defaults.items() if x is None and name not in given]
+    wanted = [name for name in names if re.search(rf"\b{re.escape(name)}\b", error)]
+    required = [{name: _usual_size(name)} for name in wanted]
     unset = [{name: usual_value(name)} for name in names if type(usual_value(name)) is int]
     whole = {name: value for name, value in given.items() if type(value) is int}
     stages = {name: (value,) * 4 for name, value in whole.items() if PER_STAGE_NAME.fullmatch(name)}
@@ -443,12 +447,22 @@ def other_settings(
     single = [{name: x[0]} for name, x in given.items() if isinstance(x, tuple | list) and x]
     changes = [(NONE_ERROR, unset), (LIST_ERROR, [stages, *several]), (SCALAR_ERROR, single)]
     changes.append((DIVISION_ERROR, [wide]))
+    if REQUIRED_ERROR.search(error):
+        yield from required
     for asked in (True, False):
         for words, own in changes:
             if bool(words.search(error)) is asked:
                 yield from filter(None, own)
 
 
+def _usual_size(name: str) -> int:
+    """Returns the usual number for a name, or a small side of a picture."""
+    usual = usual_value(name)
+    return usual if type(usual) is int else SIDE
+
+
+SIDE = 8  # of what a layer is said to be made for, if its name says nothing
+REQUIRED_ERROR = re.compile(r"specif|must be (given|set|provided|passed)|requir|need", re.I)
 NONE_ERROR = re.compile("None")
 LIST_ERROR = re.compile(r"iterable|len\(\)|subscript|has no items|unpack|values for")
 SCALAR_ERROR = re.compile(r"tuple|list|range")

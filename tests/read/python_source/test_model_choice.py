@@ -355,3 +355,22 @@ class Net(nn.Module):
     found = read_source(source)
     assert found.call.line == "Net(dim=64, layer_kwargs={})(torch.randn(1, 64))"
     assert read_source(source + found.call.line).shapes == found.shapes == ((1, 5),)
+
+
+@pytest.mark.parametrize(
+    "words", ["you must specify the side (side=h=w)", "side is required", "it needs a side"]
+)
+def test_what_an_assertion_asks_for_is_assumed(words: str) -> None:
+    found = read_source(f"""import torch
+from torch import nn
+class Placed(nn.Module):
+    def __init__(self, dim, *, radius=None, side=None):
+        super().__init__()
+        assert side is not None or radius is not None, "{words}"
+        self.map, self.places = nn.Conv2d(dim, dim, 1), nn.Parameter(torch.randn(side, side))
+    def forward(self, x):
+        return self.map(x) + self.places
+""")
+    assert found.failure is None and found.shapes[0][-2:] == (8, 8)
+    assert found.call.line.startswith("Placed(dim=64, side=8)(")
+    assert {"dim", "side"} <= {*found.call.assumed}
