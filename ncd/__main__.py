@@ -190,7 +190,9 @@ def _picture(command: Parser) -> None:
     command.add_argument("-o", "--output", required=True, metavar="FILE", help=kinds)
     _format_option(command, *FILES)
     _picture_of(command)
-    command.add_argument("--plain", action="store_true", help="without the figure's callouts")
+    command.add_argument(
+        "--plain", action="store_true", help="without the callouts that the catalogue's figure has"
+    )
     command.add_argument("--bands", action="store_true", help="columns of data and operations")
     command.add_argument("--cells", action="store_true", help="arrays as grids of cells")
 
@@ -214,7 +216,10 @@ def width(text: str) -> float | str:
 def _picture_of(command: Parser) -> None:
     command.add_argument("--labels", choices=get_args(Labels), help=f"default {LABELS}")
     command.add_argument("--dark", action="store_true", help="for a dark page")
-    palette_help = f"the fills: quiet, or those of the published figures (default {PALETTE})"
+    palette_help = (
+        "the fills: quiet, calm colours with thin borders; paper, those of the published figures, "
+        f"with shadows; bw, greys that stay apart in print (default {PALETTE})"
+    )
     command.add_argument("--palette", choices=get_args(Palette), help=palette_help)
     command.add_argument(
         "--width",

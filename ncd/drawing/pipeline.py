@@ -109,7 +109,8 @@ def draw(
         bands: Whether columns of data and columns of operations have grounds of two colours.
         cells: Whether arrays are also drawn as grids of cells beside their wires.
         dark: Whether the colours are for a dark page.
-        palette: The fills: "quiet", or "paper" for those of the published figures, with shadows.
+        palette: The fills: "quiet", "paper" for those of the published figures, with shadows, or
+            "bw" for greys.
         mark: The id of an op to mark as failing.
         formats: Number formats; an array that is cast to another one has its name on its wire.
         thumbnails: Small pictures of the values of arrays by the arrays' ids, as of

@@ -14,7 +14,7 @@ from ncd.language.terms import Term
 # --- The choices for a drawing: what its wires are labelled with, and its fills
 
 Labels = Literal["names", "sizes", "both"]
-Palette = Literal["quiet", "paper"]
+Palette = Literal["quiet", "paper", "bw"]
 
 
 # --- Checks of the arguments that users pass to public functions

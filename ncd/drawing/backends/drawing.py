@@ -35,7 +35,8 @@ class Drawing(DrawingData):
         thumbnails: The small pictures of arrays' values, each with its array's id and its box.
         highlighted_id: The id of the op that is marked as failing, if any.
         dark: Whether the colours are for a dark page.
-        palette: The fills: "quiet", or "paper" for those of the published figures, with shadows.
+        palette: The fills: "quiet", "paper" for those of the published figures, with shadows, or
+            "bw" for greys.
 
     Source: V. Abbott, *Neural Circuit Diagrams* (2024).
 
@@ -150,6 +151,6 @@ class Drawing(DrawingData):
         """
         words, drawn = f"{self.title}. {self.description}", self.svg()
         data = b64encode(drawn.encode()).decode()
-        look = f"max-width:100%;background:{theme(self.dark).page}"
+        look = f"max-width:100%;background:{theme(self.dark, self.palette).page}"
         image = f'<img alt="{escape(words)}" style="{look}" src="data:image/svg+xml;base64,{data}">'
         return {"text/html": image, "image/svg+xml": drawn, "text/plain": words}

@@ -51,11 +51,11 @@ def layers(drawing: DrawingData) -> Iterator[Stroke | Dot | Text | PictureTile]:
     """Yields every primitive in painting order."""
     behind = [extra for extra in drawing.extras if extra.behind]
     items = [item for glyph in drawing.glyphs for item in glyph.items]
-    quiet = drawing.palette == "quiet"
+    shadowed = drawing.palette in style.SHADOWED
     for fence in drawing.fences:
-        yield from _fence(fence, quiet)
+        yield from _fence(fence, shadowed)
     for extra in behind:
-        yield from _extra(extra, quiet)
+        yield from _extra(extra, shadowed)
     for dash in drawing.dashes:
         yield Stroke(dash.path, width=style.DASH_WIDTH, is_dashed=True)
     yield from (_item(item) for item in items if is_under(item))
@@ -69,7 +69,7 @@ def layers(drawing: DrawingData) -> Iterator[Stroke | Dot | Text | PictureTile]:
     yield from drawing.labels
     for extra in drawing.extras:
         if not extra.behind:
-            yield from _extra(extra, quiet)
+            yield from _extra(extra, shadowed)
     for drawn in drawing.thumbnails:
         yield from drawn.tiles
         for x0, y0, x1, y1 in drawn.marks:
@@ -138,13 +138,13 @@ def is_soft(item: Item) -> bool:
     return isinstance(item, Outline) and item.is_closed and item.paint in ROLES
 
 
-def _fence(fence: DrawnFence, quiet: bool) -> Iterator[Stroke | Text]:
+def _fence(fence: DrawnFence, shadowed: bool) -> Iterator[Stroke | Text]:
     for path in fence.brackets:
         yield Stroke(path, width=style.BRACKET, round=True)
     if not fence.brackets:
         x0, y0, x1, y1 = fence.box
         frame = polygon(corners((x0 + x1) / 2, (x1 - x0) / 2, y0, y1))
-        yield _soft(Stroke(frame, fence.role, is_closed=True), quiet)
+        yield _soft(Stroke(frame, fence.role, is_closed=True), shadowed)
     yield from fence.title
 
 
@@ -157,17 +157,17 @@ def _wire(wire: DrawnWire, ends: Ends) -> Iterator[Stroke]:
     yield Stroke(gap, line="page", width=style.DOUBLE - style.WIRE)
 
 
-def _extra(extra: Annotation, quiet: bool) -> Iterator[Stroke | Dot | Text]:
+def _extra(extra: Annotation, shadowed: bool) -> Iterator[Stroke | Dot | Text]:
     for item in extra.items:
         part = _item(item)
-        yield _soft(part, quiet) if isinstance(part, Stroke) and is_soft(item) else part
+        yield _soft(part, shadowed) if isinstance(part, Stroke) and is_soft(item) else part
 
 
-def _soft(shape: Stroke, quiet: bool) -> Stroke:
+def _soft(shape: Stroke, shadowed: bool) -> Stroke:
     """Returns a coloured shape with its thin border, or with the shadow of the paper's palette."""
-    if quiet:
-        return replace(shape, line="edge", width=style.EDGE)
-    return replace(shape, has_shadow=True)
+    if shadowed:
+        return replace(shape, has_shadow=True)
+    return replace(shape, line="edge", width=style.EDGE)
 
 
 def _item(item: Item) -> Stroke | Dot | Text:

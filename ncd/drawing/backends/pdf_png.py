@@ -197,7 +197,7 @@ def png(drawing: DrawingData, scale: float) -> bytes:
         skip_system_fonts=True,
         font_files=[str(path) for path in font_files()],
         zoom=scale,
-        background=style.theme(drawing.dark).page,
+        background=style.paint_colour("page", drawing.dark, drawing.palette),
     )
     made = png_chunks.with_density(made, scale * UNITS)
     made = png_chunks.with_text(made, "Description", drawing.description)

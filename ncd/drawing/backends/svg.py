@@ -158,8 +158,8 @@ class _SvgWriter:
         self, drawing: DrawingData, shadows: bool, paint: Paint | None, naming: Naming
     ) -> None:
         self.drawing, self.naming = drawing, naming
-        self.is_quiet = drawing.palette == "quiet"
-        self.shadows = shadows and not self.is_quiet
+        self.is_shadowed = drawing.palette in style.SHADOWED
+        self.shadows = shadows and self.is_shadowed
         self.paint = paint or partial(
             style.paint_colour, dark=drawing.dark, palette=drawing.palette
         )
@@ -217,7 +217,7 @@ class _SvgWriter:
         """
         theme = style.theme(self.drawing.dark)
         soft = f"filter:url(#{SHADOW[self.drawing.dark]})"
-        if self.is_quiet:
+        if not self.is_shadowed:
             soft = f"stroke:{self.paint('edge')};stroke-width:{number(style.EDGE)}"
         elif not self.shadows:
             soft = f"stroke:currentColor;stroke-opacity:{number(theme.shadow)}"

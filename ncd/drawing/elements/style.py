@@ -71,8 +71,40 @@ PAPER: Fills = {
     "window": ("#a9e3ff", "#1f5470"),
 }
 
+# Greys for a printer without colours: containers are the page's white, and what quiet tells apart
+# by hue stands at steps of grey that are still apart in print.
+_BLANK, _LEARNS, _CONTRACTS = ("#ffffff", "#161616"), ("#ececec", "#242424"), ("#dadada", "#343434")
+_POINTWISE, _MOVES, _LOOKS = ("#c8c8c8", "#414141"), ("#b6b6b6", "#4d4d4d"), ("#a4a4a4", "#5a5a5a")
+BLACK_AND_WHITE: Fills = {
+    "activate": _POINTWISE,
+    "concat": _MOVES,
+    "convolution": _LEARNS,
+    "copy": _MOVES,
+    "data": _BLANK,
+    "diagonal": _LEARNS,
+    "einsum": _CONTRACTS,
+    "folded": _CONTRACTS,
+    "index": _LOOKS,
+    "linear": _LEARNS,
+    "mask": _CONTRACTS,
+    "model": _BLANK,
+    "module": _BLANK,
+    "neutral": _BLANK,
+    "note": _LEARNS,
+    "operation": _POINTWISE,
+    "repeat": _BLANK,
+    "reshape": _MOVES,
+    "residual": _BLANK,
+    "scale": _LEARNS,
+    "shortcut": _BLANK,
+    "softmax": _POINTWISE,
+    "transpose": _MOVES,
+    "weighted": _CONTRACTS,
+    "window": _LOOKS,
+}
 
-PALETTES: dict[Palette, Fills] = {"quiet": QUIET, "paper": PAPER}
+PALETTES: dict[Palette, Fills] = {"quiet": QUIET, "paper": PAPER, "bw": BLACK_AND_WHITE}
+SHADOWED: tuple[Palette, ...] = ("paper",)  # its coloured shapes have shadows, the others' borders
 
 
 def role_colour(role: str, dark: bool = False, palette: Palette = "quiet") -> str:
@@ -91,8 +123,8 @@ def role_colour(role: str, dark: bool = False, palette: Palette = "quiet") -> st
 class Theme:
     """The colours that are not roles: ink, page, error mark, and the blue of touched cells.
 
-    ``edge`` is the border of coloured shapes in the quiet palette, ``shadow`` how opaque their
-    shadow is in the paper's. ``light`` is the ink on that blue. ``lift`` marks axes over which
+    ``edge`` is the border of coloured shapes, ``shadow`` how opaque their shadow is in the paper's
+    palette. ``light`` is the ink on that blue. ``lift`` marks axes over which
     everything is broadcast, ``inner`` those that only some inputs have.
     """
 
@@ -127,11 +159,33 @@ DARK = Theme(
     lift="#9554ff",
     inner="#dd3b44",
 )
+LIGHT_GREY = Theme(
+    ink="#000000",
+    page="#ffffff",
+    error="#000000",
+    edge="#707070",
+    shadow=0.35,
+    touch="#404040",
+    lift="#606060",
+    inner="#303030",
+)
+DARK_GREY = Theme(
+    ink="#ffffff",
+    page="#101010",
+    error="#ffffff",
+    edge="#909090",
+    shadow=0.8,
+    touch="#666666",
+    lift="#a0a0a0",
+    inner="#d0d0d0",
+)
 COLOURS = ("ink", "page", "error", "edge", "touch", "lift", "inner", "light")
 
 
-def theme(dark: bool) -> Theme:
-    """Returns the theme of light or dark pages."""
+def theme(dark: bool, palette: Palette = "quiet") -> Theme:
+    """Returns the theme of light or dark pages; in black and white all of it is grey."""
+    if palette == "bw":
+        return DARK_GREY if dark else LIGHT_GREY
     return DARK if dark else LIGHT
 
 
@@ -143,7 +197,9 @@ def paint_colour(name: str, dark: bool = False, palette: Palette = "quiet") -> s
     """
     if name == "none":
         return name
-    return getattr(theme(dark), name) if name in COLOURS else role_colour(name, dark, palette)
+    if name in COLOURS:
+        return str(getattr(theme(dark, palette), name))
+    return role_colour(name, dark, palette)
 
 
 # All lengths are in drawing units (a screen pixel at scale 1), after the published figures.

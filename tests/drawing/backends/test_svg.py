@@ -30,6 +30,7 @@ from ncd.drawing.elements.primitives import (
 )
 from ncd.drawing.pipeline import drawn_cells
 from ncd.installation import package_path
+from ncd.language.blocks import ROLES
 from tests.support.strategies import terms
 
 WORD = re.compile(r"[^\W_]")
@@ -228,7 +229,8 @@ def test_coloured_shapes_have_a_border_or_on_paper_a_shadow(attention):
     def ids(palette, dark):
         return re.findall(r' id="([^"]*)"', drawn(dark=dark, palette=palette).svg(fonts=False))
 
-    assert ids("quiet", False) == ids("quiet", True) == []
+    for bordered in ("quiet", "bw"):
+        assert ids(bordered, False) == ids(bordered, True) == []
     assert (ids("paper", False), ids("paper", True)) == (["ncd-shadow"], ["ncd-shadow-dark"])
     edge = style.theme(False).edge
     assert f".circuit .soft{{stroke:{edge};stroke-width:1}}" in attention.svg(fonts=False)
@@ -283,12 +285,29 @@ def test_any_drawing_is_sound_xml(term):
 
 
 @pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize(("palette", "least"), [("quiet", 6.8), ("paper", 4.5)])
+@pytest.mark.parametrize(("palette", "least"), [("quiet", 6.8), ("paper", 4.5), ("bw", 6.8)])
 def test_ink_has_contrast_on_every_fill(palette, least, dark):
-    ink = style.theme(dark).ink
+    ink = style.theme(dark, palette).ink
     for role in style.PALETTES[palette]:
         assert contrast(ink, style.role_colour(role, dark, palette)) >= least, role
-    assert contrast(style.theme(dark).error, style.theme(dark).page) >= 4.5
+    theme = style.theme(dark, palette)
+    assert contrast(theme.error, theme.page) >= 4.5
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_black_and_white_is_greys_that_stay_apart(dark):
+    """Also of cells, highlights, callouts and marks; each step is a twentieth of the scale."""
+    look = {"notes": {"Q": "It learns.", "axis h": "heads"}, "bands": True, "cells": True}
+    one = drawn(palette="bw", dark=dark, mark="2.0", **look)
+    found = {*re.findall(r"#[0-9a-f]{6}", one.svg(fonts=False))}
+    found |= {f"#{each.lower()}" for each in re.findall(r"{HTML}{([0-9A-F]{6})}", one.tex())}
+    assert len(found) > 6
+    assert [each for each in found if len({each[1:3], each[3:5], each[5:]}) > 1] == []
+    levels = sorted({int(style.role_colour(role, dark, "bw")[1:3], 16) for role in ROLES})
+    assert len(levels) == 6
+    assert min(after - before for before, after in pairwise(levels)) >= 12
+    page = Image.open(io.BytesIO(one.png(1.0))).convert("RGB")
+    assert {len({*colour}) for _, colour in page.getcolors(1 << 24)} == {1}
 
 
 def contrast(one: str, two: str) -> float:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -13,6 +14,7 @@ from ncd.drawing.lint.lint import lint
 from ncd.drawing.marks.marks import MARKS, takes_cap
 from ncd.drawing.pipeline import draw
 from ncd.errors import LimitError, SizeError, UnknownNameError
+from ncd.language.arguments import Palette
 from ncd.language.axes import Signature
 from ncd.language.blocks import ROLES
 from ncd.language.fields import SIGNATURE, TEXT, term_field
@@ -39,7 +41,9 @@ class Shown(Op):
 
 
 def test_every_role_has_a_fill_and_no_other():
-    assert set(style.QUIET) == set(style.PAPER) == set(ROLES)
+    assert set(style.PALETTES) == set(get_args(Palette))
+    for name, fills in style.PALETTES.items():
+        assert set(fills) == set(ROLES), name
 
 
 def test_an_unknown_role_has_no_fill():
