@@ -58,6 +58,11 @@ def test_one_process_draws_all_graphs(dot: Install) -> None:
     assert [program.process.pid for program in graphviz_layout._IDLE] == [first]
 
 
+def test_a_picture_may_begin_at_once(dot: Install) -> None:
+    dot(LENGTHS.replace("<?xml?>", ""))
+    assert svg("abc", 60) == '<svg id="a"><g id="page0,1_b">3</g></svg>'
+
+
 def test_another_program_takes_the_place_of_the_first(dot: Install) -> None:
     dot(LENGTHS)
     svg("abc", 60)
