@@ -119,7 +119,28 @@ def torch_call(
         raise machine.refuse(f"the argument {refused[0]} is not understood here", "its result")
     machine.step(machine.node, 5)
     found = _count_numbers(machine, machine.attempt(function, *args, **given))
-    return machine.put(found, [named.get("device")])
+    found = machine.put(found, [named.get("device")])
+    _note_finite(machine, function, args, found)
+    return found
+
+
+FINITE_TESTS: Mapping[str, bool] = {"isnan": False, "isinf": False, "isfinite": True}
+NOT_FINITE = "Whether a number is NaN or infinite"
+
+
+def _note_finite(
+    machine: Interpreter, function: Callable[..., Any], args: tuple[Any, ...], found: Any
+) -> None:
+    """Notes that a test for numbers that are none fails, where a condition may ask for it."""
+    name, known = getattr(function, "__name__", ""), machine.flags_read
+    if name in FINITE_TESTS and isinstance(found, Tensor):
+        known[id(found)] = found, FINITE_TESTS[name]
+    if name in ("any", "all") and isinstance(found, Tensor):
+        asked = getattr(function, "__self__", None)
+        tested = known.get(id(asked if isinstance(asked, Tensor) else next(iter(args), None)))
+        if tested is not None:
+            known[id(found)] = found, tested[1]
+            machine.assumed_values[NOT_FINITE] = "false"
 
 
 def _flat(values: Any, depth: int) -> list[Any]:

@@ -555,3 +555,31 @@ Net()(torch.randn(3, 4))
 """
     x = torch.randn(3, 4)
     assert torch.allclose(ncd.compile(read_source(source).term)(x), 2 * x + 5)
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "torch.isnan(x).any() or torch.isinf(x).any()",
+        "not torch.isfinite(x).all()",
+        "x.isnan().any()",
+        "torch.any(torch.isnan(x))",
+    ],
+)
+def test_a_test_for_numbers_that_are_none_fails_and_is_told(test: str) -> None:
+    found = read_source(f"""class Net(nn.Module):
+    def forward(self, x):
+        if {test}:
+            raise ValueError("no numbers")
+        return x[:1] * 2
+Net()(torch.randn(2, 3))
+""")
+    assert found.failure is None and found.shapes == ((1, 3),)
+    told = "Whether a number is NaN or infinite is taken as false, as it is not known."
+    assert found.note == told
+
+
+def test_a_condition_on_other_numbers_is_still_refused() -> None:
+    text = "class Net(nn.Module):\n    def forward(self, x):\n        if (x > 3).any():\n"
+    with pytest.raises(TextError, match="depends on the numbers of a tensor"):
+        read_source(f"{text}            return x\n        return x * 2\nNet()(torch.randn(2, 3))")
