@@ -4,6 +4,7 @@ from ncd import catalogue
 from ncd.app.page.page import render_page
 from ncd.app.panels.attention.attention_maps import ATTENTION_MAPS
 from ncd.app.panels.images.similarity_table import SIMILARITY_TABLE
+from ncd.app.panels.learning.training import TRAINING
 from ncd.app.panels.tensors.memory_bound import what_moves
 from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
 from ncd.app.panels.walk.shapes_and_cost import COST_TABLE, SHAPES
@@ -25,6 +26,9 @@ Both points are put at length 1, so that their product is a cosine, and a learne
 sharply differences count. A new kind of picture needs no training: write a sentence for each class,
 and take the one that is nearest.
 
+The weights here have learned from handwritten digits and six ways to name them, such as "the digit
+seven". They know no list of ten classes: draw a digit, and the nearest sentence says which it is.
+
 The pictures are read by a [vision transformer](vit) at its class vector, the sentences by a
 transformer whose words see only those before, at their last word, which has seen all.
 
@@ -38,6 +42,7 @@ render_page(
     why=WHY,
     panels=(
         SIMILARITY_TABLE,
+        TRAINING,
         ATTENTION_MAPS,
         VALUES,
         SOURCE,

@@ -25,6 +25,7 @@ from ncd.installation import package_path
 from ncd.language.axes import Array
 from ncd.language.terms import Term
 from ncd.run.seeding import example_inputs, generator
+from ncd.systems.training.captions import CAPTION_WORDS, LONGEST_CAPTION, TEMPLATES, caption
 from ncd.systems.training.labelled_images import shapes
 
 # --- Drawings as text short enough for a link, and as pictures
@@ -300,6 +301,21 @@ def classifies(term: Term) -> bool:
     return small and each and not more and not others and not found[-1].spatial
 
 
+def takes_captions(term: Term) -> bool:
+    """Returns whether small coloured pictures go in, and sentences long enough to name a digit."""
+    pictures, *more = term.dom or (Array(),)
+    if len(more) != 1 or not _places(pictures) or len(pictures) != 3:
+        return False
+    (words,) = more
+    named = words.below is not None and words.below.numel >= len(CAPTION_WORDS)
+    small = max(pictures[-1].shape) <= DIGIT
+    return named and small and len(words) == 2 and words[-1].numel >= LONGEST_CAPTION
+
+
+def _shows_digits(term: Term) -> bool:
+    return classifies(term) or takes_captions(term)
+
+
 def _places(array: Array) -> bool:
     if not array or array.below is not None or len(array) > 3 or not array[-1].spatial:
         return False
@@ -331,7 +347,7 @@ def names(term: Term) -> list[str]:
 
 def samples(term: Term) -> tuple[str, ...]:
     """Returns the names of samples for a system, its default first."""
-    if classifies(term):
+    if _shows_digits(term):
         return (*DIGITS[7:], *DIGITS[:7])
     marks = channels(term) == 1 and term.cod[0][-1:] == term.dom[0][-1:]  # each pixel of shapes
     return (MADE_UP, *SCENES) if marks else (*SCENES, MADE_UP)
@@ -340,25 +356,44 @@ def samples(term: Term) -> tuple[str, ...]:
 def tensors(term: Term, pictures: Sequence[InputPicture], seed: int) -> tuple[Tensor, ...]:
     """Returns a tensor for each input; the later images of a batch are the samples that follow.
 
+    Sentences beside digits are their captions, picture by picture; that of a picture which is no
+    sample names the digit before those that follow.
+
     Of scenes all six come before one comes again. After ``DISTINCT`` images a batch repeats, since
     each image is drawn by Python: a batch of 64,000 would otherwise take half a minute that no
     limit counts.
     """
-    every, fit, held = samples(term), classifies(term), image_inputs(term)
+    every, fit, held = samples(term), _shows_digits(term), image_inputs(term)
     if not fit:
         every = tuple(dict.fromkeys((*every, *SIX)))
     seen = tuple(
         _batch(array, own, every, seed, fit) for array, own in zip(held, pictures, strict=True)
     )
+    if takes_captions(term):
+        return (*seen, _captions(term.dom[1], pictures[0], every))
     rest = len(held) < len(term.dom)
     return (*seen, *example_inputs(term, seed)[len(held) :]) if rest else seen
+
+
+def _captions(array: Array, own: InputPicture, every: tuple[str, ...]) -> Tensor:
+    """Returns a caption of each picture; when all digits have one, the next say it otherwise."""
+    count, length = array.shape
+    first = _place(own, every)
+    digits = (DIGITS.index(every[(first + n) % len(every)]) for n in range(count))
+    lines = (n // len(every) % len(TEMPLATES) for n in range(count))
+    return torch.tensor([caption(*each, length) for each in zip(digits, lines, strict=True)])
+
+
+def _place(own: InputPicture, every: tuple[str, ...]) -> int:
+    """Returns the place of a picture among the samples; -1 if it is none."""
+    return every.index(own.data) if own.data in every else -1
 
 
 def _batch(array: Array, own: InputPicture, every: tuple[str, ...], seed: int, fit: bool) -> Tensor:
     height, width = array.shape[-2:]
     count = array[0].numel if len(array) == 3 else 1
     depth = array[-2].numel if array[-1].spatial and len(array) > 1 else 1
-    first = every.index(own.data) if own.data in every else -1
+    first = _place(own, every)
     distinct = min(count, DISTINCT)
     others = [sample(every[(first + i) % len(every)]) for i in range(1, distinct)]
     seen = [

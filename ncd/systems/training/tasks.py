@@ -14,11 +14,12 @@ from ncd.errors import SizeError, unknown_name_error
 from ncd.language.cached_property import lazy_property
 from ncd.run.seeding import generator
 from ncd.systems.recurrent.seq2seq_attention import LONGEST_DATE, WRITTEN_LENGTH
-from ncd.systems.training.labelled_images import KINDS, available, digits, shapes
+from ncd.systems.training.captions import CAPTION_WORDS, LONGEST_CAPTION, random_captions
+from ncd.systems.training.labelled_images import KINDS, available, digits, shapes, varied
 from ncd.systems.training.sequence_data import NOT_ASKED, SEQUENCES, STORY_MODELS, Sequences
 from ncd.systems.training.written_dates import date_lines, decoder_inputs
 
-# --- Examples with noise of their own at each step: for autoencoders and for diffusion
+# --- What is made of examples at each step, with chance in it: noise, or a caption
 
 FIRST, LAST, NOISE_STEPS = 1e-4, 0.02, 1000  # the variance of the noise that the steps add
 Knobs = Mapping[str, int]
@@ -27,13 +28,24 @@ InputsAndTargets = tuple[
 ]  # what a system is given, and what it is to answer
 
 
-def with_point_noise(pictures: Tensor, knobs: Knobs, random: torch.Generator) -> InputsAndTargets:
+def with_point_noise(
+    pictures: Tensor, answers: Tensor, knobs: Knobs, random: torch.Generator
+) -> InputsAndTargets:
     """Returns pictures (n, x, y) beside noise for the point of each; the answer is the picture."""
     noise = torch.randn(len(pictures), knobs["k"], generator=random)
-    return (pictures, noise), pictures
+    return (pictures, noise), answers
 
 
-def add_noise(pictures: Tensor, knobs: Knobs, random: torch.Generator) -> InputsAndTargets:
+def with_captions(
+    pictures: Tensor, digits: Tensor, knobs: Knobs, random: torch.Generator
+) -> InputsAndTargets:
+    """Returns pictures beside a caption of each (n, s); the answers are the digits (n)."""
+    return (pictures, random_captions(digits, knobs["s"], random)), digits
+
+
+def add_noise(
+    pictures: Tensor, answers: Tensor, knobs: Knobs, random: torch.Generator
+) -> InputsAndTargets:
     """Returns pictures (n, o, x, x), each at a step of its own; the answer is the noise in it.
 
     Source: Ho et al. 2020, "Denoising Diffusion Probabilistic Models", algorithm 1.
@@ -100,6 +112,7 @@ def explained_variance(found: Tensor, wanted: Tensor) -> float:
 
 SEEN, UNSEEN = 512, 64  # numbers of pictures of shapes
 READ, UNREAD = 4096, 512  # numbers of sequences
+HANDS = 10  # how often a digit with a caption is written otherwise
 
 
 @dataclass(frozen=True)
@@ -186,6 +199,33 @@ def signed_digits(knobs: Mapping[str, int], random: torch.Generator) -> Data:
     return Data(lambda: (seen, seen), unseen, unseen, own.source)
 
 
+def captioned_digits(knobs: Mapping[str, int], random: torch.Generator) -> Data:
+    """Returns digits with three equal channels, each learned from as several hands write it.
+
+    Their captions are made when they are used.
+    """
+    least = {"j": knobs["i"], "v": len(CAPTION_WORDS), "s": LONGEST_CAPTION}
+    facts = {
+        "j": f"there are {knobs['i']} pictures and {knobs['j']} sentences, not one for each",
+        "v": f"the captions have {len(CAPTION_WORDS)} words, and v is {knobs['v']}",
+        "s": f"a caption has up to {LONGEST_CAPTION} words, and s is {knobs['s']}",
+    }
+    for axis, size in least.items():
+        if knobs[axis] < size or (axis == "j" and knobs[axis] != size):
+            raise SizeError(facts[axis], cure=f"{axis} = {size}", axis=axis, nearest=size)
+    own = labelled_digits({"x": knobs["x"] * knobs["p"], "k": 10}, random)
+
+    def train() -> tuple[Tensor, Tensor]:
+        hands = torch.cat([varied(own.inputs, random) for _ in range(HANDS)])
+        return hands[:, None].expand(-1, 3, -1, -1), own.targets.repeat(HANDS)
+
+    return Data(train, own.unseen[:, None].expand(-1, 3, -1, -1), own.answers, own.source)
+
+
+def captioned_count() -> int:
+    return HANDS * available()
+
+
 def labelled_shapes(knobs: Mapping[str, int], random: torch.Generator) -> Data:
     if knobs["y"] > len(KINDS):
         raise SizeError(
@@ -235,7 +275,9 @@ def date_data(knobs: Mapping[str, int], random: torch.Generator) -> Data:
     )
 
 
-def read_and_written(examples: Tensor, knobs: Knobs, random: torch.Generator) -> InputsAndTargets:
+def read_and_written(
+    examples: Tensor, answers: Tensor, knobs: Knobs, random: torch.Generator
+) -> InputsAndTargets:
     """Returns what is read and, at each place, what is written before; the answer is what follows.
 
     Args:
@@ -276,10 +318,10 @@ class Task:
     weights: :func:`ncd.systems.training.training_loop.he_init`. ``similarity_penalty`` is the
     weight of :func:`overlap`, so that each head looks elsewhere; ``decay`` is AdamW's weight decay.
     ``sizes`` are the knobs that the data depends on. ``prepare`` makes inputs and answers out of
-    examples, where there are several inputs or chance is in them. ``batch_knob`` is the knob of how
-    many examples a run takes, for systems that use statistics of them; others take any number.
-    ``training_sizes`` are the knobs, with their values while it learns, that change no weight: a
-    page may have others.
+    examples and their answers, where there are several inputs or chance is in them. ``batch_knob``
+    is the knob of how many examples a run takes, for systems that compare them; others take any
+    number. ``training_sizes`` are the knobs, with their values while it learns, that change no
+    weight: a page may have others.
     """
 
     name: str
@@ -295,14 +337,14 @@ class Task:
     deep: bool = False
     similarity_penalty: float = 0
     decay: float = 0
-    prepare: Callable[[Tensor, Mapping[str, int], torch.Generator], InputsAndTargets] | None = None
+    prepare: Callable[[Tensor, Tensor, Knobs, torch.Generator], InputsAndTargets] | None = None
     batch_knob: str = ""
     training_sizes: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def weightless_knobs(self) -> tuple[str, ...]:
         """The knobs that change no weight."""
-        return (*self.training_sizes, *([self.batch_knob] if self.batch_knob else []))
+        return tuple({**self.training_sizes, **({self.batch_knob: 0} if self.batch_knob else {})})
 
     def in_a_run(self, knobs: Mapping[str, int]) -> int:
         """Returns the number of examples that a run takes."""
@@ -317,7 +359,8 @@ class Task:
         self, knobs: Mapping[str, int], examples: Tensor, answers: Tensor, random: torch.Generator
     ) -> InputsAndTargets:
         """Returns the inputs of the system for some examples, and what it is to answer."""
-        return self.prepare(examples, knobs, random) if self.prepare else ((examples,), answers)
+        make = self.prepare
+        return make(examples, answers, knobs, random) if make else ((examples,), answers)
 
 
 def answer_loss(scores: Tensor, answers: Tensor) -> Tensor:
@@ -362,6 +405,38 @@ def answer_accuracy(scores: Tensor, answers: Tensor) -> float:
     """
     due = answers != NOT_ASKED
     return float((scores.argmax(-1) == answers)[due].sum() / due.sum().clamp_min(1))
+
+
+def pair_loss(scores: Tensor, digits: Tensor) -> Tensor:
+    """Returns the cross-entropy of scores (n, n), along rows and along columns; mean of both.
+
+    The pairs on the diagonal belong together, and so do all others of the same digit (n), which
+    share what is right. Source: Radford et al. 2021, figure 3, where each pair is another one.
+
+    >>> scores = torch.tensor([[9.0, 0.0], [0.0, 9.0]])
+    >>> [round(float(pair_loss(scores, torch.tensor(own))), 2) for own in ([1, 2], [3, 3])]
+    [0.0, 4.5]
+    """
+    same = (digits[:, None] == digits).to(scores.dtype)
+    right = same / same.sum(1, keepdim=True)
+    return (F.cross_entropy(scores, right) + F.cross_entropy(scores.T, right)) / 2
+
+
+def said_digits(scores: Tensor, digits: Tensor) -> Tensor:
+    """Returns what the best sentence of each picture says (n), of the sentences in its run.
+
+    ``scores`` are (n, j): runs of j pictures and their j sentences. ``digits`` are (n).
+
+    >>> said_digits(torch.tensor([[1.0, 2.0], [0.0, 3.0]]), torch.tensor([4, 5])).tolist()
+    [5, 5]
+    """
+    j = scores.shape[1]
+    return digits.view(-1, j).repeat_interleave(j, 0).gather(1, scores.argmax(1, True))[:, 0]
+
+
+def pair_accuracy(scores: Tensor, digits: Tensor) -> float:
+    """Returns the share of pictures whose best sentence says their digit."""
+    return float((said_digits(scores, digits) == digits).float().mean())
 
 
 def class_loss(chances: Tensor, labels: Tensor) -> Tensor:
@@ -482,6 +557,22 @@ TASKS: Mapping[str, Task] = {
             ("s", "t"),
             prepare=read_and_written,
             training_sizes=DATE_SIZES,
+        ),
+        Task(
+            "clip",
+            captioned_digits,
+            pair_loss,
+            pair_accuracy,
+            "pairs",
+            5000,
+            32,
+            1e-3,
+            captioned_count,
+            ("i", "j", "x", "p", "s", "v"),
+            decay=0.01,
+            prepare=with_captions,
+            batch_knob="i",
+            training_sizes={"i": 32, "j": 32},
         ),
         *(
             Task(

@@ -16,6 +16,7 @@ KNOBS = {
     "identity-resnet": {"b": 3, "x": 8, "y": 10},
     "vae": {"x": 8, "h": 16},
     "diffusion-unet": {"x": 8, "o": 1, "T": 20},
+    "clip": {"i": 6, "j": 6, "x": 2, "p": 4, "s": 6, "v": 64},
     "unet": {"depth": 2, "c": 2, "x": 16, "y": 3},
     "reversal": {"t": 12, "v": 12},
     "recall": {"t": 24, "v": 16},
@@ -26,7 +27,8 @@ KNOBS = {
     "llama": {"t": 64, "v": 256},
     "seq2seq-attention": {"s": 18, "t": 10},
 }
-DIGITS = ("image-recogniser", "lenet", "identity-resnet", "vae", "diffusion-unet")  # all of them
+# all of them have the same digits, whatever is made of these
+DIGITS = ("image-recogniser", "lenet", "identity-resnet", "vae", "diffusion-unet", "clip")
 
 
 @pytest.mark.parametrize("name", TASKS)

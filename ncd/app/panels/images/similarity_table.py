@@ -11,6 +11,9 @@ from ncd.app.parts import heatmap, html_panel
 from ncd.app.scene.panel import Panel, about_output
 from ncd.app.scene.scene import Scene, numbers_origin
 from ncd.app.state.controls import Choice, Range
+from ncd.site import markup
+from ncd.systems.inputs.picture_inputs import takes_captions
+from ncd.systems.training.captions import caption_text
 
 SCALES = (1, 2, 5, 10, 14, 20, 50, 100)  # what cosines are multiplied by; 100 at most in CLIP
 USUAL_SCALE_INDEX = SCALES.index(14)  # 1 / 0.07, with which training begins
@@ -73,8 +76,9 @@ def loss(cosines: Tensor, scale: float) -> tuple[float, float]:
 def _table(scene: Scene, cosines: Tensor, way: str, scale: float) -> str:
     """Returns the table, whose rows are pictures and whose columns are sentences."""
     shown = numbers(cosines, way, scale)
-    words = scene.inputs[1].cpu()
-    head = "".join(f'<th scope="col" class="number">{_sentence(row)}</th>' for row in words)
+    head = "".join(
+        f'<th scope="col" class="number">{markup.text(each)}</th>' for each in _sentences(scene)
+    )
     rows = "".join(
         f'<tr><th scope="row">{_thumb(scene, i)}</th>'
         + "".join(_cell(float(x), i == j, way) for j, x in enumerate(row))
@@ -87,9 +91,17 @@ def _table(scene: Scene, cosines: Tensor, way: str, scale: float) -> str:
     )
 
 
-def _sentence(words: Tensor) -> str:
-    few = " ".join(str(n) for n in words[:WORDS].tolist())
-    return f"{few} …" if len(words) > WORDS else few
+def _sentences(scene: Scene) -> list[str]:
+    """Returns the captions, or the first numbers of the words of sentences that are random."""
+    rows = scene.inputs[1].tolist()
+    if _has_captions(scene):
+        return [caption_text(row) for row in rows]
+    more = " …" * (len(rows[0]) > WORDS)
+    return [" ".join(map(str, row[:WORDS])) + more for row in rows]
+
+
+def _has_captions(scene: Scene) -> bool:
+    return bool(scene.inputs_spec.pictures) and takes_captions(scene.term)
 
 
 def _thumb(scene: Scene, i: int) -> str:
@@ -111,6 +123,7 @@ def _side_html(scene: Scene, cosines: Tensor, scale: float) -> str:
     along, down = loss(cosines, scale)
     n = min(cosines.shape)
     chance = float(torch.tensor(float(n)).log())
+    words = "" if _has_captions(scene) else "The columns are the numbers of the words. "
     return (
         '<div style="flex:1;min-width:15em;max-width:30em">'
         "<p>In training, picture 0 belongs to sentence 0, and so on: the framed cells. All others "
@@ -120,6 +133,5 @@ def _side_html(scene: Scene, cosines: Tensor, scale: float) -> str:
         f"</b>, is what is learned from; by chance it is ln {n} = {chance:.2f}.</p>"
         "<p>The cosines are multiplied by a number that is learned too; training begins with 14 "
         "and stops at 100.</p>"
-        '<p class="muted">The columns are the numbers of the words. '
-        f"{numbers_origin(scene)}</p></div>"
+        f'<p class="muted">{words}{numbers_origin(scene)}</p></div>'
     )

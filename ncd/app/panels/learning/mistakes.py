@@ -17,7 +17,7 @@ from ncd.circuit.elaborate import elaborate
 from ncd.explain.colour_scale import ColourRange
 from ncd.site import markup
 from ncd.systems.training.sequence_data import NOT_ASKED, SEQUENCES
-from ncd.systems.training.tasks import Data, Task, data
+from ncd.systems.training.tasks import Data, Task, data, said_digits
 from ncd.systems.training.training_loop import answer_unseen, check_room
 from ncd.systems.training.written_dates import READ_SYMBOLS, WRITTEN_SYMBOLS, as_symbols
 
@@ -178,7 +178,19 @@ def measure(scene: Scene, task: Task) -> Mistakes:
 
 def _digits(own: Data, chances: Tensor, answers: Tensor) -> tuple[int, tuple[ExamplePicture, ...]]:
     """Returns the misread images, the most confident first."""
-    sure, found = chances.max(1)
+    return _misread(own, *chances.max(1), answers)
+
+
+def _pairs(own: Data, scores: Tensor, answers: Tensor) -> tuple[int, tuple[ExamplePicture, ...]]:
+    """Returns the images whose best sentence names another digit, the most confident first."""
+    sure = scores.softmax(1).amax(1)
+    return _misread(own, sure, said_digits(scores, answers), answers)
+
+
+def _misread(
+    own: Data, sure: Tensor, found: Tensor, answers: Tensor
+) -> tuple[int, tuple[ExamplePicture, ...]]:
+    """Returns images that are read as other digits; ``sure`` is the probability of what is read."""
     wrong = (found != answers).nonzero()[:, 0]
     order = wrong[sure[wrong].argsort(descending=True, stable=True)]
 
@@ -222,7 +234,7 @@ def _remade(own: Data, found: Tensor, answers: Tensor) -> tuple[int, tuple[Examp
     return len(errors), tuple(each())
 
 
-PICTURES = {"accuracy": _digits, "iou": _masks, "variance": _remade}
+PICTURES = {"accuracy": _digits, "pairs": _pairs, "iou": _masks, "variance": _remade}
 
 
 def _lines(
@@ -284,6 +296,16 @@ def _read(found: Mistakes) -> str:
     )
 
 
+def _pairs_html(found: Mistakes) -> str:
+    right = found.example_count - found.wrong_count
+    return (
+        f"<p>For {right:,} of {found.example_count:,} pictures that it has not learned from, the "
+        f"best sentence of their batch names their digit: {found.score:.1%}. Below are its surest "
+        f"errors, {MAX_PICTURES} at most: the digit that was written → the one that the sentence "
+        "names, with its probability.</p>"
+    )
+
+
 def _iou_html(found: Mistakes) -> str:
     return (
         f"<p>On {found.example_count:,} pictures that it has not learned from, the "
@@ -331,6 +353,7 @@ def _variance_html(found: Mistakes) -> str:
 MEASURE_WRITERS = {
     "variance": _variance_html,
     "accuracy": _read,
+    "pairs": _pairs_html,
     "answers": _answers_html,
     "dates": _dates_html,
     "iou": _iou_html,

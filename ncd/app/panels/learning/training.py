@@ -38,10 +38,17 @@ NAMES = {
     "accuracy": "accuracy",
     "answers": "right answers",
     "dates": "right dates",
+    "pairs": "right sentences",
     "iou": "intersection over union",
     "variance": "variance explained",
 }
-SHARES = ("accuracy", "answers", "dates", "variance")  # measures that are shown in per cent
+SHARES = (
+    "accuracy",
+    "answers",
+    "dates",
+    "pairs",
+    "variance",
+)  # measures that are shown in per cent
 EARLIER, KEPT = "earlier runs", 3  # session key; the number of earlier runs whose curves are kept
 STYLE = """<style>
 progress { width: 100%; height: 0.6rem; accent-color: var(--st-primary-color); }

@@ -63,6 +63,15 @@ def test_the_table_has_each_cosine_or_its_share(i: int, j: int, way: str) -> Non
     assert [text(own) for own in inside(told.html, "th")[:j]] == words
 
 
+def test_a_sentence_of_the_table_is_in_words_where_it_is_a_caption() -> None:
+    digits = InputSpec(pictures=(pictures.sample("digit 3"),))
+    told = shown(SIMILARITY_TABLE, scene("clip", feed=digits, i=2, j=3))
+    assert told.rows[0][1:] == ["the digit three", "the digit four", "the digit five"]
+    assert "numbers of the words" not in told.text
+    random = shown(SIMILARITY_TABLE, scene("clip", i=2, j=3))
+    assert "The columns are the numbers of the words." in random.text
+
+
 # --- steps, kernels, blocks -----------------------------------------------------------------------
 
 

@@ -61,6 +61,15 @@ def test_the_surest_misread_digits_come_first() -> None:
     assert (wrong, len(found)) == (20, MAX_PICTURES)
 
 
+def test_a_picture_is_misread_where_the_best_sentence_names_another_digit() -> None:
+    scores = torch.tensor([[0.0, 2.0], [0.0, 1.0], [3.0, 0.0], [1.0, 0.0]])
+    wrong, found = mistakes._pairs(unseen(4, 3, 3, 3), scores, torch.tensor([3, 8, 5, 6]))
+    assert (wrong, [one.caption for one in found]) == (2, ["3 → 8, 88%", "6 → 5, 73%"])
+    told = mistakes._pairs_html(mistakes.Mistakes(4, wrong, 0.5, "", found, found[0]))
+    assert "For 2 of 4 pictures that it has not learned from, the best sentence" in told
+    assert "names their digit: 50.0%." in told
+
+
 def test_the_masks_with_most_wrong_pixels_come_first() -> None:
     answers = torch.zeros(3, 4, 4).long()
     scores = torch.zeros(3, 2, 4, 4)
