@@ -28,6 +28,7 @@ def log_chart(
     across: str,
     backwards: bool = False,
     ends: tuple[int, int] | None = None,
+    beside: Sequence[float] = (),
 ) -> str:
     """Returns lines on a scale of powers of ten, each with its name at its end.
 
@@ -39,13 +40,14 @@ def log_chart(
         across: What the places are that they go over.
         backwards: Whether the last place is at the left, and lines end at the first one.
         ends: The numbers of the first and the last place; 1 and their count if left out.
+        beside: The numbers of a chart beside this one, so that both have one scale.
 
     >>> "✗" in log_chart("Size", {"a": ChartLine((1.0, 0.0), "teal", True)}, "step")
     True
     """
     count, turn = max(len(line.numbers) for line in lines.values()), -1 if backwards else 1
     logs = {name: logarithms(line.numbers[::turn]) for name, line in lines.items()}
-    every = [0.0, *(number for own in logs.values() for number in own)]
+    every = [0.0, *logarithms(beside), *(number for own in logs.values() for number in own)]
     low, high = min(every) - 0.3, max(every) + 0.3
 
     def place(number: float) -> float:

@@ -69,6 +69,17 @@ def test_a_scale_has_one_and_at_most_a_few_powers() -> None:
     assert list(powers(chart(a=([1e-40, 1e40], True)))) == ["−40", "−20", "0", "20", "40"]
 
 
+def test_charts_beside_each_other_have_one_scale() -> None:
+    small, large = (
+        {"a": ChartLine([1.0, 0.1], "teal", True)},
+        {"a": ChartLine([100.0], "teal", True)},
+    )
+    every = [1.0, 0.1, 100.0]
+    one, other = (powers(log_chart("Size", own, "layer", beside=every)) for own in (small, large))
+    assert one == other and list(one) == ["−1", "0", "1", "2"]
+    assert list(powers(log_chart("Size", small, "layer"))) == ["−1", "0"]
+
+
 def test_a_line_ends_before_the_first_number_without_a_power() -> None:
     html = chart(ends=([1.0, 2.0, 0.0, 4.0], False), whole=([1.0, 2.0, 3.0, 4.0], False))
     assert [len(own) for own in points(html)] == [2, 4]

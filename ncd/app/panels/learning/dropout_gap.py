@@ -74,6 +74,7 @@ def show_dropout_gap(scene: Scene) -> None:
     p = scene.settings["p"]
     without, with_it = (_curves(scene, 0, EVAL), _curves(scene, p, TRAIN))
     titles = {"Loss without dropout": without, f"Loss with a dropout of {RATES[p]}": with_it}
+    every = [loss for found in titles.values() for loss in (*found.training, *found.unseen)]
     charts = "".join(
         log_chart(
             title,
@@ -83,6 +84,7 @@ def show_dropout_gap(scene: Scene) -> None:
             },
             "steps",
             ends=(0, STEPS),
+            beside=every,
         )
         for title, found in titles.items()
     )

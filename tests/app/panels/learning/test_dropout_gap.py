@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 import torch
 from torch import nn
@@ -46,6 +48,9 @@ def test_dropout_makes_the_gap_smaller_and_unseen_examples_better() -> None:
     assert without.unseen[-1] > min(without.unseen) + 0.1
     found = shown(DROPOUT_GAP, scene("dropout"))
     assert [line["stroke-width"] for line in tags(found.html, "polyline")] == ["1.6", "3.2"] * 2
+    powers = re.findall(r'<text[^>]*y="([\d.]+)"[^>]*>(1|10<tspan.*?)</text>', found.html)
+    assert powers[: len(powers) // 2] == powers[len(powers) // 2 :]  # both have one scale
+    assert len(powers) == 6  # from 1 to a hundredth
     for row, own in zip(found.rows[1:], (without, with_half), strict=True):
         numbers = (own.training[-1], own.unseen[-1], min(own.unseen), own.gap)
         assert row[1:] == [f"{number:.2f}" for number in numbers]
