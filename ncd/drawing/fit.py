@@ -23,7 +23,7 @@ from ncd.drawing.backends.tikz import UNIT
 from ncd.drawing.elements import style
 from ncd.drawing.elements.labels import sans
 from ncd.drawing.elements.plan_columns import Plan, PlanFence, PlanItem
-from ncd.drawing.elements.primitives import DrawingData, Thumbnail
+from ncd.drawing.elements.primitives import DrawingData, Thumbnail, fast_replace
 from ncd.drawing.elements.routing import bend_width
 from ncd.drawing.marks.marks import headroom, mark_width, names_its_array, takes_cap
 from ncd.drawing.placement.axis_labels import axis_label
@@ -36,7 +36,7 @@ from ncd.language.arguments import Labels
 from ncd.language.axes import Axis
 from ncd.language.op import Glyph
 
-# --- Drawings for paper, where labels keep their size: nothing is shrunk to a width in TeX units
+# --- Drawings for paper, where labels keep their size: only what fits no other way is shrunk
 
 # Points of TeX in each of its units (Knuth 1984, "The TeXbook", chapter 10).
 UNITS = {
@@ -73,10 +73,10 @@ def drawing_units(width: str) -> float:
 
 
 def fit_width(drawn: Callable[[float], Drawing], most: float) -> Drawing:
-    """Returns the first of narrower and narrower drawings that takes at most this width.
+    """Returns the first of narrower and narrower drawings that takes at most this width on paper.
 
     Drawings for a screen may be wider than asked for, as they are shrunk while their text can be
-    read. If none fits, it is the narrowest.
+    read. If none fits, it is the narrowest, and only then its labels are smaller.
     """
     tried: list[Drawing] = []
     room = most
@@ -84,9 +84,10 @@ def fit_width(drawn: Callable[[float], Drawing], most: float) -> Drawing:
         tried.append(drawn(room))
         wide = tried[-1].box.width
         if wide <= most:
-            return tried[-1]
+            return fast_replace(tried[-1], paper_unit=UNIT)
         room *= min(STEP, most / wide)
-    return min(tried, key=lambda drawing: drawing.box.width)
+    narrowest = min(tried, key=lambda drawing: drawing.box.width)
+    return fast_replace(narrowest, paper_unit=UNIT * most / narrowest.box.width)
 
 
 # --- Estimates the width and height of a plan without placing it

@@ -104,7 +104,8 @@ def draw(
             "folded", and others until the text is readable at ``width``.
         width: Pixels at which the drawing will be shown. Longer diagrams break into rows, and equal
             layers are drawn once. None draws one row of everything. A width in TeX units, such as
-            "12cm", is one on paper: in TikZ the drawing takes at most so much, its labels 8 points.
+            "12cm", is one on paper: the drawing takes at most so much, in TikZ, PDF and SVG, and
+            its labels are 8 points high; smaller only if it fits no other way.
         notes: Callouts by what they point at: an op's name, a block's title, or an id.
         bands: Whether columns of data and columns of operations have grounds of two colours.
         cells: Whether arrays are also drawn as grids of cells beside their wires.

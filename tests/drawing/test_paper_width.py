@@ -5,6 +5,7 @@ import re
 import pytest
 
 import ncd
+from ncd.drawing.backends.drawing import Drawing
 
 NAMES = ("multi-head-attention", "encoder-block", "unet", "gpt-2")
 
@@ -17,6 +18,38 @@ def test_a_drawing_on_paper_is_not_wider(name: str, width: str, points: float) -
     assert 0.6 * points < drawing.box.width / 2 <= points + 0.01
     found = re.search(r"\\pdfpagewidth=([\d.]+)pt", drawing.tex())
     assert found and float(found[1]) == pytest.approx(drawing.box.width / 2, abs=0.01)
+    sizes = pdf_size(drawing), svg_size(drawing)
+    wanted = [side / 2 * 72 / 72.27 for side in (drawing.box.width, drawing.box.height)]
+    assert all(size == pytest.approx(wanted, abs=0.01) for size in sizes)
+
+
+def pdf_size(drawing: Drawing) -> list[float]:
+    """The sides of the page of a PDF, in points of 1/72 inch."""
+    found = re.search(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", drawing.pdf())
+    assert found
+    return [*map(float, found.groups())]
+
+
+def svg_size(drawing: Drawing) -> list[float]:
+    found = re.search(r'width="([\d.]+)pt" height="([\d.]+)pt"', drawing.svg(fonts=False))
+    assert found
+    return [*map(float, found.groups())]
+
+
+def test_what_fits_no_other_way_is_shrunk() -> None:
+    term = ncd.catalogue["multi-head-attention"].build()
+    drawing = ncd.draw(term, width="2cm")
+    assert drawing.box.width / 2 > 2 / 2.54 * 72.27
+    assert pdf_size(drawing)[0] == svg_size(drawing)[0] == pytest.approx(2 / 2.54 * 72, abs=0.01)
+    found = re.search(r"\\pdfpagewidth=([\d.]+)pt", drawing.tex())
+    assert found and float(found[1]) == pytest.approx(2 / 2.54 * 72.27, abs=0.01)
+
+
+def test_a_drawing_for_a_screen_has_pixels() -> None:
+    drawing = ncd.draw(ncd.catalogue["multi-head-attention"].build())
+    assert pdf_size(drawing)[0] == pytest.approx(0.75 * drawing.box.width, abs=0.01)
+    width = re.search(r' width="([\d.]+)"', drawing.svg(fonts=False))
+    assert width and float(width[1]) == pytest.approx(drawing.box.width, abs=0.01)
 
 
 def test_labels_keep_their_size_on_narrow_paper() -> None:

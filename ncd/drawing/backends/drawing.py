@@ -12,7 +12,7 @@ from typing import Any
 
 from ncd.drawing.backends.pdf_png import pdf, png
 from ncd.drawing.backends.svg import svg
-from ncd.drawing.backends.tikz import tex
+from ncd.drawing.backends.tikz import UNIT, tex
 from ncd.drawing.elements.primitives import DrawingData
 from ncd.drawing.elements.style import theme
 from ncd.errors import ParseError
@@ -117,7 +117,7 @@ class Drawing(DrawingData):
         return png(self, scale)
 
     def pdf(self, about: Mapping[str, Any] | None = None) -> bytes:
-        """Returns the drawing as PDF bytes with embedded fonts; a drawing unit is 0.75 points.
+        """Returns the drawing as PDF bytes with embedded fonts; a pixel is 0.75 points.
 
         Args:
             about: Facts of its origin, such as settings and a link, for the metadata of the file.
@@ -133,13 +133,14 @@ class Drawing(DrawingData):
 
         Args:
             alone: Whether to return a whole document. Otherwise it is a tikzpicture for a document
-                with the packages tikz, amsmath and amssymb; a drawing unit is 0.5 points.
+                with the packages tikz, amsmath and amssymb; a drawing unit is 0.5 points,
+                or what makes it fit the width on paper.
 
         >>> import ncd
         >>> ncd.draw(ncd.Id("m:3")).tex()[:23]
         '\\documentclass{article}'
         """
-        return tex(self, alone)
+        return tex(self, alone, self.paper_unit or UNIT)
 
     def _repr_mimebundle_(
         self, include: Collection[str] | None = None, exclude: Collection[str] | None = None

@@ -26,7 +26,6 @@ from ncd.language.arguments import positive
 
 # --- Writes a drawing as PDF: vectors, with the used characters of our fonts embedded
 
-POINTS = 0.75  # PDF points in a drawing unit, which is a CSS pixel
 SHADOW = ((6, 0.05), (4, 0.05), (2, 0.06))  # strokes: width in drawing units, opacity
 # The metadata of a file; ncd/write/file_facts.py reads them.
 XMP = (
@@ -44,7 +43,7 @@ def pdf(drawing: DrawingData, about: Mapping[str, Any] | None = None) -> bytes:
 
     logging.getLogger("fontTools.subset").setLevel(logging.WARNING)
     box = drawing.box
-    page = fpdf.FPDF(unit="pt", format=(box.width * POINTS, box.height * POINTS))
+    page = fpdf.FPDF(unit="pt", format=(box.width * drawing.points, box.height * drawing.points))
     page.set_creation_date(_date() or datetime.fromtimestamp(0, UTC))
     page.set_title(drawing.title)
     page.set_creator("neural circuit explorer")
@@ -85,6 +84,7 @@ class _Page:
 
     def __init__(self, page: Any, drawing: DrawingData, shapes: Any) -> None:
         self.page, self.drawing, self.shapes = page, drawing, shapes
+        self.unit = drawing.points
 
     def paint(self) -> None:
         if self.drawing.dark:
@@ -113,13 +113,13 @@ class _Page:
             path = shapes.PaintedPath()
             path.style.fill_color = None if fill == "none" else self.colour(fill)
             path.style.stroke_color = self.colour(line) if width else None
-            path.style.stroke_width = width * POINTS
+            path.style.stroke_width = width * self.unit
             path.style.stroke_opacity = opacity
             path.style.stroke_join_style = "round"
             path.style.stroke_cap_style = "round" if part.round else "butt"
             path.style.auto_close = part.is_closed
             if part.is_dashed:
-                path.style.stroke_dash_pattern = [dash * POINTS for dash in style.DASH]
+                path.style.stroke_dash_pattern = [dash * self.unit for dash in style.DASH]
             self.trace(path, part)
             context.add_item(path)
 
@@ -140,29 +140,29 @@ class _Page:
         page, (x, y) = self.page, self.place(*dot.center)
         page.set_fill_color(self.colour(dot.paint))
         page.set_draw_color(self.colour("ink"))
-        page.set_line_width(dot.stroke * POINTS)
-        page.circle(x, y, dot.radius * POINTS, style="DF" if dot.stroke else "F")
+        page.set_line_width(dot.stroke * self.unit)
+        page.circle(x, y, dot.radius * self.unit, style="DF" if dot.stroke else "F")
 
     def text(self, text: Text) -> None:
         page = self.page
         page.set_text_color(self.colour(text.paint))
         for span in text.label.spans:
-            page.set_font(span.face.family, _style(span.face), span.size * POINTS)
+            page.set_font(span.face.family, _style(span.face), span.size * self.unit)
             x, y = self.place(text.position.x + span.dx, text.position.y + span.dy)
             page.text(x, y, span.text)
         page.set_fill_color(self.colour(text.paint))
         for bar in text.label.bars:
             top = bar.y - bar.thickness / 2
             x, y = self.place(text.position.x + bar.x0, text.position.y + top)
-            page.rect(x, y, (bar.x1 - bar.x0) * POINTS, bar.thickness * POINTS, style="F")
+            page.rect(x, y, (bar.x1 - bar.x0) * self.unit, bar.thickness * self.unit, style="F")
 
     def tile(self, tile: PictureTile) -> None:
         box, page = tile.box, self.page
         x, y = self.place(box.x0, box.y0)
-        page.image(BytesIO(tile.png), x, y, box.width * POINTS, box.height * POINTS)
+        page.image(BytesIO(tile.png), x, y, box.width * self.unit, box.height * self.unit)
 
     def place(self, x: float, y: float) -> tuple[float, float]:
-        return (x - self.drawing.box.x0) * POINTS, (y - self.drawing.box.y0) * POINTS
+        return (x - self.drawing.box.x0) * self.unit, (y - self.drawing.box.y0) * self.unit
 
     def colour(self, name: str) -> Any:
         if name == "shadow":

@@ -193,9 +193,12 @@ class _SvgWriter:
         drawing, box = self.drawing, self.drawing.box
         view = " ".join(map(number, (box.x0, box.y0, box.width, box.height)))
         kind = "circuit dark" if drawing.dark else "circuit"
+        sides: list[str] = [number(side) for side in (box.width, box.height)]
+        if drawing.paper_unit:
+            sides = [f"{number(side * drawing.points)}pt" for side in (box.width, box.height)]
         return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{view}" width="{number(box.width)}" '
-            f'height="{number(box.height)}" class="{kind}" '
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{view}" width="{sides[0]}" '
+            f'height="{sides[1]}" class="{kind}" '
             # letters where they were measured: a browser may round their widths to whole pixels
             f'role="group" text-rendering="geometricPrecision" '
             f'color="{self.paint("ink")}" fill="currentColor" '

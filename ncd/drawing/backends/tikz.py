@@ -218,7 +218,7 @@ def _options(unit: float) -> str:
         for width, dark in SHADOW
     )
     return (
-        rf"x={number(unit)}pt,y=-{number(unit)}pt,line join=round,"
+        rf"x={unit:.5g}pt,y=-{unit:.5g}pt,line join=round,"
         rf"inner sep=0pt,outer sep=0pt,ncd/soft/.style={{{shadow}}},"
         rf"ncd/dash/.style={{dash pattern={dash}}}"
     )
@@ -270,7 +270,7 @@ def _text(text: Text, unit: float) -> str:
     named = label.source.font_style != "sans"
     place = _point(x + label.width / 2 if named else x, y)
     look = f"text=ncd{text.paint},anchor=base{'' if named else ' west'},"
-    look += f"scale={number(label.source.size * unit / EM)}"
+    look += f"scale={label.source.size * unit / EM:.4g}"
     return rf"\node[{look}] at {place} {{{latex(label)}}};"
 
 

@@ -16,6 +16,8 @@ from ncd.language.arguments import Palette
 
 # --- The primitives of a drawing as data: shapes with coordinates and the ids of their parts
 
+PIXEL = 0.75  # points of a pixel, which is 1/96 inch
+POINTS_OF_TEX = 72 / 72.27  # points, of 1/72 inch, in a point of TeX
 _new_tuple = tuple.__new__  # makes named tuples in half the time of their constructors
 
 
@@ -334,7 +336,11 @@ class DrawnThumbnail:
 
 @dataclass(frozen=True)
 class DrawingData:
-    """A diagram as primitives: input of :mod:`ncd.drawing.backends` and :mod:`ncd.drawing.lint`."""
+    """A diagram as primitives: input of :mod:`ncd.drawing.backends` and :mod:`ncd.drawing.lint`.
+
+    ``paper_unit`` is how many points of TeX a drawing unit has on paper; 0 in a drawing for a
+    screen, where it is a pixel.
+    """
 
     title: str
     description: str
@@ -349,6 +355,12 @@ class DrawingData:
     highlighted_id: str = ""
     dark: bool = False
     palette: Palette = "quiet"
+    paper_unit: float = 0.0
+
+    @property
+    def points(self) -> float:
+        """The points of a drawing unit, of 1/72 inch each, as PDF and browsers have them."""
+        return self.paper_unit * POINTS_OF_TEX if self.paper_unit else PIXEL
 
     @property
     def texts(self) -> list[Text]:

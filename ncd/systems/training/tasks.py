@@ -112,7 +112,6 @@ def explained_variance(found: Tensor, wanted: Tensor) -> float:
 
 SEEN, UNSEEN = 512, 64  # numbers of pictures of shapes
 READ, UNREAD = 4096, 512  # numbers of sequences
-HANDS = 10  # how often a digit with a caption is written otherwise
 
 
 @dataclass(frozen=True)
@@ -200,10 +199,7 @@ def signed_digits(knobs: Mapping[str, int], random: torch.Generator) -> Data:
 
 
 def captioned_digits(knobs: Mapping[str, int], random: torch.Generator) -> Data:
-    """Returns digits with three equal channels, each learned from as several hands write it.
-
-    Their captions are made when they are used.
-    """
+    """Returns digits with three equal channels; their captions are made when they are used."""
     least = {"j": knobs["i"], "v": len(CAPTION_WORDS), "s": LONGEST_CAPTION}
     facts = {
         "j": f"there are {knobs['i']} pictures and {knobs['j']} sentences, not one for each",
@@ -213,17 +209,12 @@ def captioned_digits(knobs: Mapping[str, int], random: torch.Generator) -> Data:
     for axis, size in least.items():
         if knobs[axis] < size or (axis == "j" and knobs[axis] != size):
             raise SizeError(facts[axis], cure=f"{axis} = {size}", axis=axis, nearest=size)
-    own = labelled_digits({"x": knobs["x"] * knobs["p"], "k": 10}, random)
-
-    def train() -> tuple[Tensor, Tensor]:
-        hands = torch.cat([varied(own.inputs, random) for _ in range(HANDS)])
-        return hands[:, None].expand(-1, 3, -1, -1), own.targets.repeat(HANDS)
-
-    return Data(train, own.unseen[:, None].expand(-1, 3, -1, -1), own.answers, own.source)
+    return _in_channels(labelled_digits({"x": knobs["x"] * knobs["p"], "k": 10}, random), 3)
 
 
-def captioned_count() -> int:
-    return HANDS * available()
+def as_other_hands(pictures: Tensor, random: torch.Generator) -> Tensor:
+    """Returns pictures (n, c, x, x) of equal channels as other hands might have written them."""
+    return varied(pictures[:, 0], random)[:, None].expand_as(pictures)
 
 
 def labelled_shapes(knobs: Mapping[str, int], random: torch.Generator) -> Data:
@@ -321,7 +312,7 @@ class Task:
     examples and their answers, where there are several inputs or chance is in them. ``batch_knob``
     is the knob of how many examples a run takes, for systems that compare them; others take any
     number. ``training_sizes`` are the knobs, with their values while it learns, that change no
-    weight: a page may have others.
+    weight: a page may have others. ``vary`` changes the examples of a step, as no two are alike.
     """
 
     name: str
@@ -340,6 +331,7 @@ class Task:
     prepare: Callable[[Tensor, Tensor, Knobs, torch.Generator], InputsAndTargets] | None = None
     batch_knob: str = ""
     training_sizes: Mapping[str, int] = field(default_factory=dict)
+    vary: Callable[[Tensor, torch.Generator], Tensor] | None = None
 
     @property
     def weightless_knobs(self) -> tuple[str, ...]:
@@ -567,12 +559,13 @@ TASKS: Mapping[str, Task] = {
             5000,
             32,
             1e-3,
-            captioned_count,
+            available,
             ("i", "j", "x", "p", "s", "v"),
             decay=0.01,
             prepare=with_captions,
             batch_knob="i",
             training_sizes={"i": 32, "j": 32},
+            vary=as_other_hands,
         ),
         *(
             Task(

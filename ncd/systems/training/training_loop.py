@@ -107,6 +107,8 @@ class TaskTraining(TrainingLoop):
         random = generator(self.seed, "noise of each step")
         for rows in self._batches():
             examples, answers = self.data.inputs[rows], self.data.targets[rows]
+            if self.task.vary:
+                examples = self.task.vary(examples, random)
             given, targets = self.task.inputs_and_targets(self.knobs, examples, answers, random)
             optimiser.zero_grad()
             loss = self._backward(given, targets)

@@ -8,9 +8,9 @@ import zlib
 import pytest
 
 import ncd
-from ncd.drawing.backends.pdf_png import POINTS, pdf
+from ncd.drawing.backends.pdf_png import pdf
 from ncd.drawing.elements import style
-from ncd.drawing.elements.primitives import Dot
+from ncd.drawing.elements.primitives import PIXEL, Dot
 
 NUMBER = r"(-?[\d.]+)"
 
@@ -29,11 +29,11 @@ def spots(text: str, pattern: str) -> list[tuple[float, ...]]:
 
 def test_every_word_stands_where_the_drawing_has_it() -> None:
     drawing, text = page(ncd.Linear("~x:4 m:2 -> ~x k:3", "L") >> ncd.Softmax("k"))
-    high = drawing.box.height * POINTS
+    high = drawing.box.height * PIXEL
     wanted = [
         (
-            (label.position.x + span.dx - drawing.box.x0) * POINTS,
-            high - (label.position.y + span.dy - drawing.box.y0) * POINTS,
+            (label.position.x + span.dx - drawing.box.x0) * PIXEL,
+            high - (label.position.y + span.dy - drawing.box.y0) * PIXEL,
         )
         for label in drawing.texts
         for span in label.label.spans
@@ -42,10 +42,10 @@ def test_every_word_stands_where_the_drawing_has_it() -> None:
     assert sorted(found) == [pytest.approx(at, abs=0.011) for at in sorted(wanted)]
     bars = [
         (
-            (label.position.x + bar.x0 - drawing.box.x0) * POINTS,
-            high - (label.position.y + bar.y - bar.thickness / 2 - drawing.box.y0) * POINTS,
-            (bar.x1 - bar.x0) * POINTS,
-            -bar.thickness * POINTS,
+            (label.position.x + bar.x0 - drawing.box.x0) * PIXEL,
+            high - (label.position.y + bar.y - bar.thickness / 2 - drawing.box.y0) * PIXEL,
+            (bar.x1 - bar.x0) * PIXEL,
+            -bar.thickness * PIXEL,
         )
         for label in drawing.texts
         for bar in label.label.bars
@@ -59,7 +59,7 @@ def test_every_word_stands_where_the_drawing_has_it() -> None:
 def test_a_dark_page_is_painted_to_its_edges_and_a_light_one_not() -> None:
     drawing, text = page(ncd.Softmax("k:3"), dark=True)
     first = spots(text, rf"{NUMBER} {NUMBER} {NUMBER} {NUMBER} re f")[0]
-    wide, high = drawing.box.width * POINTS, drawing.box.height * POINTS
+    wide, high = drawing.box.width * PIXEL, drawing.box.height * PIXEL
     assert (first[0], abs(first[2]), abs(first[3])) == pytest.approx((0, wide, high), abs=0.011)
     _, light = page(ncd.Softmax("k:3"))
     assert "re f" not in light
@@ -68,14 +68,14 @@ def test_a_dark_page_is_painted_to_its_edges_and_a_light_one_not() -> None:
 def test_dots_are_circles_of_their_size() -> None:
     drawing, text = page(ncd.Copy("k:3"))
     dots = [item for glyph in drawing.glyphs for item in glyph.items if isinstance(item, Dot)]
-    high = drawing.box.height * POINTS
+    high = drawing.box.height * PIXEL
     assert dots
     for dot in dots:
         x, y = (
-            (dot.center.x - drawing.box.x0) * POINTS,
-            high - (dot.center.y - drawing.box.y0) * POINTS,
+            (dot.center.x - drawing.box.x0) * PIXEL,
+            high - (dot.center.y - drawing.box.y0) * PIXEL,
         )
-        r = dot.radius * POINTS
+        r = dot.radius * PIXEL
         starts = spots(text, rf"{NUMBER} {NUMBER} m")
         ends = {(x + r, y), (x - r, y), (x, y + r), (x, y - r)}
         assert any(start == pytest.approx(end, abs=0.02) for start in starts for end in ends)
@@ -84,10 +84,10 @@ def test_dots_are_circles_of_their_size() -> None:
 def test_lines_have_their_width_dashes_and_ends() -> None:
     two = ncd.Linear("m:2 -> k:3", "L") @ ncd.Linear("a:2 -> b:3", "M")
     _, text = page(two)
-    dash = " ".join(f"{n * POINTS:g}" for n in style.DASH)
+    dash = " ".join(f"{n * PIXEL:g}" for n in style.DASH)
     assert f"[{dash}] 0 d" in text
     widths = {float(n) for n in re.findall(rf"{NUMBER} w", text)}
-    assert min(widths) > 0 and max(widths) < 20 * POINTS
+    assert min(widths) > 0 and max(widths) < 20 * PIXEL
     assert " l " in text and " c " not in text  # all of it is straight
     assert " c " in page(ncd.Id("m:2 k:3") >> ncd.Swap("m", "k"))[1]
 
