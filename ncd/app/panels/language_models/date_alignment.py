@@ -39,7 +39,7 @@ class WrittenDate:
 
     def is_wrong(self, place: int) -> bool:
         """Returns whether the symbol at a place is known to be wrong."""
-        return bool(self.answer) and self.symbols[place] != self.answer[place : place + 1]
+        return place < len(self.answer) and self.symbols[place] != self.answer[place]
 
     def looks(self, place: int) -> list[tuple[float, str]]:
         """Returns the largest weights of a step with the symbols that they are on."""

@@ -115,6 +115,12 @@ def test_fewer_steps_are_compared_with_the_beginning() -> None:
     assert (found.symbols, found.answer) == ("1998", "1998")
 
 
+def test_places_behind_a_date_are_neither_right_nor_wrong() -> None:
+    found = shown(ALIGNMENT, here(t=13))
+    assert "The date is right." in found.text and 'class="wrong"' not in found.html
+    assert found.map is not None and len(found.map.rows.tick_labels) == 13
+
+
 def test_mistakes_are_the_worst_dates_with_wrong_symbols_marked() -> None:
     own = task("seq2seq-attention")
     unseen = data(own, {"s": 18, "t": 10}, 0)
