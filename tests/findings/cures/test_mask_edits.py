@@ -132,6 +132,8 @@ CALLS = (
     ),
     ("s = torch.ones(2, 4, 5, 5)\nm = torch.zeros(2, 5, 5)", "s * m", ""),
     ("s = torch.ones(8, 5, 5)\nm = torch.zeros(2, 5, 5)", "s + m", ""),
+    ("s = torch.ones(2, 4, 5, 5)\nm = torch.zeros(2)", "s + m", ""),
+    ("s = torch.ones(2, 4, 5, 5)\nm = torch.zeros(2, 5, 5)", "s += m", ""),
 )
 
 
