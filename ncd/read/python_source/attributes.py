@@ -70,6 +70,8 @@ logcumsumexp logit matrix_exp mode moveaxis movedim rad2deg sinc trace
 adjoint arccos arccosh arcsin arcsinh arctan arctan2 arctanh bitwise_xor cov divide dsplit exp2 fix
 float_power greater greater_equal hsplit isclose isneginf isposinf kron less less_equal not_equal
 positive prelu qr ravel renorm scatter_reduce slice_scatter vdot
+addcdiv_ addcmul_ cos_ index_add_ lerp_ log_ nan_to_num_ reciprocal_ scatter_add_ sin_ square_
+tril_ triu_
 """
 TENSOR_METHODS = frozenset(name for name in _TENSOR_METHODS.split() if hasattr(Tensor, name))
 

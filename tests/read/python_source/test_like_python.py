@@ -13,7 +13,7 @@ import torch
 
 from ncd.notation.term_reader import TextError
 from ncd.read.python_source.interpreter import Scope, SourceException, UnknownValue
-from ncd.read.python_source.source_reader import new_machine
+from ncd.read.python_source.source_reader import new_machine, read_source
 from ncd.read.python_source.source_tree import deep
 
 HEAD = """
@@ -492,3 +492,32 @@ def test_a_checkpoint_calls_its_function_without_its_own_settings() -> None:
     head = "from torch.utils.checkpoint import checkpoint\nfound = "
     assert interpreted(head + called.format(", preserve_rng_state=True")) == (1, 2, 3)
     assert interpreted(head + called.format(", k=4")) == (1, 2, 4)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "lerp_(x, 0.3)",
+        "addcmul_(x, x)",
+        "addcdiv_(x, x + 9)",
+        "tril_()",
+        "triu_(1)",
+        "sin_()",
+        "cos_()",
+        "abs_().log_()",
+        "nan_to_num_()",
+        "add_(9).reciprocal_()",
+        "square_()",
+        "index_add_(0, torch.tensor([0, 2]), x[:2])",
+        "scatter_add_(1, torch.tensor([[0, 2], [1, 1], [2, 0]]), x[:, :2])",
+    ],
+)
+def test_what_changes_an_array_in_place_gives_the_numbers_of_torch(change: str) -> None:
+    found = read_source(f"""class Net(nn.Module):
+    def forward(self, x):
+        y = x * 2
+        y.{change}
+        return y + x
+Net()(torch.randn(3, 3))
+""")
+    assert (found.failure, found.note, found.shapes) == (None, "", ((3, 3),))
