@@ -74,6 +74,7 @@ def check_address(host: str, port: int) -> None:
 
 CADDY = "caddy"
 RULES = Path(__file__).with_name("Caddyfile")
+QUIET = {"STREAMLIT_LOGGER_HIDE_WELCOME_MESSAGE": "true"}  # which names an inner port
 DRAIN = "5"  # seconds that an ending process still serves, until the proxy has noticed
 MIN_CADDY_VERSION = 2, 8  # the version of Caddy from which it knows all of RULES
 NEWER = re.compile(r" \{\n\s*fallback least_conn\n\s*\}|\n\s*health_fails \d+")  # in RULES
@@ -173,7 +174,7 @@ def crowd(host: str, port: int, count: int) -> None:
 def environment(count: int) -> dict[str, str]:
     """Returns the environment of each of ``count`` processes, which share the cores for jobs."""
     workers = max(1, (os.cpu_count() or 1) // count)
-    return {"NCD_DRAIN": DRAIN, "NCD_WORKERS": str(workers), **os.environ}
+    return {"NCD_DRAIN": DRAIN, "NCD_WORKERS": str(workers), **QUIET, **os.environ}
 
 
 def _prepare() -> None:

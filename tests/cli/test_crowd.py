@@ -176,6 +176,15 @@ def test_processes_share_the_cores(
     assert crowd.environment(count)["NCD_WORKERS"] == "7"
 
 
+def test_no_process_tells_its_inner_address() -> None:
+    """Visitors have that of the proxy, which is told once all of them answer."""
+    code = "from streamlit.web import bootstrap; bootstrap._print_url(False)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=crowd.environment(2), capture_output=True, text=True
+    )
+    assert (done.stdout, done.returncode) == ("", 0), done.stderr
+
+
 def test_each_process_has_a_port_of_its_own_that_is_free() -> None:
     ports = crowd._ports(4)
     assert len({*ports}) == 4
