@@ -13,6 +13,7 @@ from starlette.types import Message, Send
 from ncd.app.host import health
 from ncd.cli import crowd
 from ncd.cli.crowd import AWAY, CONTEXT, FORK, CrowdError, ServerProcess
+from ncd.installation import ROOT
 
 # What a process does that is forked from one that is prepared: it draws, and computes in threads.
 FORKED = """
@@ -178,9 +179,13 @@ def test_processes_share_the_cores(
 
 def test_no_process_tells_its_inner_address() -> None:
     """Visitors have that of the proxy, which is told once all of them answer."""
-    code = "from streamlit.web import bootstrap; bootstrap._print_url(False)"
+    code = """from streamlit.web import bootstrap
+from ncd.app.host.serve import serve
+bootstrap.run = lambda *_: bootstrap._print_url(False)
+serve()"""
+    command = [sys.executable, "-c", code]
     done = subprocess.run(
-        [sys.executable, "-c", code], env=crowd.environment(2), capture_output=True, text=True
+        command, cwd=ROOT, env=crowd.environment(2), capture_output=True, text=True
     )
     assert (done.stdout, done.returncode) == ("", 0), done.stderr
 
