@@ -187,6 +187,30 @@ USUAL: tuple[tuple[str, str, int, str, str, str], ...] = (
         "a = nn.MultiheadAttention(16, 2, batch_first=True, kdim=24, vdim=24)",
     ),
     (
+        "a mask of padding, where the layer takes the steps first",
+        net(
+            "self.a = nn.MultiheadAttention(16, 2)",
+            "return self.a(x, x, x, key_padding_mask=torch.zeros(x.shape[:2]).bool())[0]",
+            "Net()(torch.randn(4, 7, 16))  # batch, tokens, width",
+        ),
+        7,
+        "a",
+        "gets a key_padding_mask of 4 × 7; it takes 7 × 4",
+        "self.a = nn.MultiheadAttention(16, 2, batch_first=True)",
+    ),
+    (
+        "one class a step, where the layer takes the steps first",
+        net(
+            "self.r = nn.LSTM(8, 6)\nself.f = nn.Linear(6, 3)",
+            "B, T, _ = x.shape\nreturn self.f(self.r(x)[1][0][-1])",
+            "F.cross_entropy(Net()(torch.randn(4, 7, 8)), torch.randint(0, 3, (4,)))",
+        ),
+        12,
+        "",
+        "scores of 7 × 3",
+        "self.r = nn.LSTM(8, 6, batch_first=True)",
+    ),
+    (
         "an encoder without a projection",
         net(
             "self.e = nn.TransformerEncoderLayer(16, 2)",

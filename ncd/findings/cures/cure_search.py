@@ -12,6 +12,7 @@ from ncd.findings.cures.candidate import Candidate
 from ncd.findings.cures.device_edits import device_edits
 from ncd.findings.cures.layer_edits import (
     argument_edits,
+    batch_first_edits,
     direction_edits,
     mode_edits,
     norm_edits,
@@ -36,7 +37,7 @@ SECONDS = 5.0  # of one reading
 SEARCHES = (
     *(argument_edits, swap_edits, parameter_edits, switch_edits, direction_edits, axis_edits),
     *(call_edits, shape_edits, shortcut_edits, projection_edits, padding_edits, mode_edits),
-    *(device_edits, norm_edits, mask_edits, mask_shape_edits, state_edits),
+    *(device_edits, norm_edits, mask_edits, mask_shape_edits, state_edits, batch_first_edits),
 )
 
 
@@ -293,6 +294,8 @@ def _best_cures(failure: Failure, good: list[tuple[Candidate, Cure]]) -> tuple[C
         lost = moved and cure.shapes[0][:1] != (first,)
         return rank(candidate) + 1.5 * bool(lost)
 
+    masks = {one.edits[-1].line for one, _ in good if one.kind == "mask"}
+    good = [one for one in good if one[0].kind != "axes" or one[0].edits[-1].line not in masks]
     ranked = sorted(good, key=order)
     moved = bool(ranked) and ranked[0][0].kind == "axes"
     counts: dict[object, int] = {}

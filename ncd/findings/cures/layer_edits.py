@@ -15,6 +15,7 @@ from torch.nn.modules.batchnorm import _NormBase
 from ncd.findings.cures.candidate import (
     SIZE_METHODS,
     Candidate,
+    function_name,
     insertion_edit,
     method_edits,
     operands,
@@ -25,6 +26,8 @@ from ncd.findings.failures.call_reasons import LOSSES, PAIRS
 from ncd.findings.failures.failure import TAKES, Failure, equation, flattened_sizes
 from ncd.findings.failures.layer_reasons import norm_ranks
 from ncd.findings.reading.finding import further_argument
+from ncd.findings.silent.batch_mixing import text_signs
+from ncd.findings.silent.source_text import SourceText
 from ncd.read.python_source.interpreter import SETTINGS, SourceModule
 
 # --- Cures that change an argument of the layer or of the call that failed
@@ -39,6 +42,10 @@ FIXED_SWITCHES = (
     "affine",
     "elementwise_affine",
     "track_running_stats",
+)
+STEPS_FIRST_LAYERS = (
+    *("RNN", "LSTM", "GRU", "MultiheadAttention"),
+    *("TransformerEncoderLayer", "TransformerDecoderLayer", "Transformer"),
 )
 
 
@@ -198,6 +205,27 @@ def switch_edits(failure: Failure) -> Iterator[Candidate]:
             turned = replacement_edit(text, word.value, str(not word.value.value))
             if turned is not None:
                 yield Candidate((turned,), cost + 0.1, "switch")
+
+
+def batch_first_edits(failure: Failure) -> Iterator[Candidate]:
+    """Yields ``batch_first=True`` for all layers that take steps first, if the batch comes first.
+
+    The source has to say so, in a remark or by its names: then what else would make the shapes
+    meet hides that the samples mix.
+    """
+    trace = failure.trace
+    source = SourceText(trace.text, trace.tree)
+    makers = [
+        node
+        for node in source.nodes
+        if isinstance(node, ast.Call)
+        and function_name(node) in STEPS_FIRST_LAYERS
+        and all(word.arg != "batch_first" for word in node.keywords)
+    ]
+    signs = [*text_signs(source)] if makers else []
+    if signs and all(signs):
+        edits = (further_argument(trace.text, node, "batch_first=True") for node in makers)
+        yield Candidate(tuple(edits), 0.2, "order")
 
 
 def direction_edits(failure: Failure) -> Iterator[Candidate]:

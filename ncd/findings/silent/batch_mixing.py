@@ -32,8 +32,12 @@ STEPS = (
     r"max_?len|seqlen|src_len|tgt_len|n_?ctx|window|L|T|S|t|l|s)"
 )
 GAP = r"\s*[,x×*]\s*"
-BATCH_FIRST = re.compile(rf"[\[({{]\s*(?:{SURE_BATCH}{GAP}|{BATCH}{GAP}{STEPS}\b)|\bB\s*x\s*T\b")
-STEPS_FIRST = re.compile(rf"[\[({{]\s*{STEPS}{GAP}{BATCH}\b|\bT\s*x\s*B\b")
+START = r"(?:[\[({:]|^#)\s*"  # of a shape in a remark
+BATCH_FIRST = re.compile(
+    rf"[\[({{]\s*(?:{SURE_BATCH}{GAP}|{BATCH}{GAP}{STEPS}\b)|\bB\s*x\s*T\b"
+    rf"|{START}{SURE_BATCH}{GAP}{STEPS}\b"
+)
+STEPS_FIRST = re.compile(rf"{START}{STEPS}{GAP}{BATCH}\b|\bT\s*x\s*B\b")
 QUOTED_BATCH_FIRST = re.compile(rf"[\"']\s*{SURE_BATCH}\s+\w+")
 BATCH_NAME = re.compile(rf"{BATCH}$")
 STEPS_NAME = re.compile(rf"{STEPS}$")
@@ -47,7 +51,7 @@ def batch_first(source: Source, means: bool = True) -> bool | None:
     Any sign of the steps before the batch outweighs all others, so that a model which is meant for
     that order is left in peace. Without ``means``, what is averaged is no sign.
     """
-    signs = [*_text_signs(source.source), *_usage_signs(source, means)]
+    signs = [*text_signs(source.source), *_usage_signs(source, means)]
     if not all(signs):
         return False
     if signs:
@@ -74,7 +78,7 @@ def _real(source: Source) -> bool:
     return isinstance(first, torch.Tensor) and first.is_floating_point()
 
 
-def _text_signs(text: SourceText) -> Iterator[bool]:
+def text_signs(text: SourceText) -> Iterator[bool]:
     """Yields the signs that stand in remarks and in names."""
     for _, words in text.remarks():
         if STEPS_FIRST.search(words) or "batch_first=False" in words:

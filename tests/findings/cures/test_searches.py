@@ -9,6 +9,7 @@ import pytest
 from ncd.findings.cures.device_edits import device_edits
 from ncd.findings.cures.layer_edits import (
     argument_edits,
+    batch_first_edits,
     direction_edits,
     mode_edits,
     norm_edits,
@@ -75,6 +76,14 @@ CASES = (
      (("nn.MultiheadAttention(8, 2, kdim=6, vdim=4)(torch.randn(5, 2, 8), torch.randn(5, 2, 6), torch.randn(5, 2, 4))", 0.4), ("nn.MultiheadAttention(8, 2, add_bias_kv=True)(torch.randn(5, 2, 8), torch.randn(5, 2, 6), torch.randn(5, 2, 4))", 4.5), ("nn.MultiheadAttention(8, 2, add_zero_attn=True)(torch.randn(5, 2, 8), torch.randn(5, 2, 6), torch.randn(5, 2, 4))", 4.5), ("nn.MultiheadAttention(8, 2, batch_first=True)(torch.randn(5, 2, 8), torch.randn(5, 2, 6), torch.randn(5, 2, 4))", 0.5),)),
     (switch_edits, "nn.MultiheadAttention(8, 2, add_zero_attn=True)(torch.randn(5, 2, 8), torch.randn(6, 3, 8), torch.randn(6, 3, 8))",
      (("nn.MultiheadAttention(8, 2, add_zero_attn=True, add_bias_kv=True)(torch.randn(5, 2, 8), torch.randn(6, 3, 8), torch.randn(6, 3, 8))", 4.5), ("nn.MultiheadAttention(8, 2, add_zero_attn=False)(torch.randn(5, 2, 8), torch.randn(6, 3, 8), torch.randn(6, 3, 8))", 4.6), ("nn.MultiheadAttention(8, 2, add_zero_attn=True, batch_first=True)(torch.randn(5, 2, 8), torch.randn(6, 3, 8), torch.randn(6, 3, 8))", 0.5),)),
+    (batch_first_edits, "x = torch.randn(4, 7, 8)  # batch, steps, width\na = nn.GRU(8, 5)\nb = nn.MultiheadAttention(5, 1)\nb(a(x)[0], x, x)",
+     (("a = nn.GRU(8, 5, batch_first=True)\nb = nn.MultiheadAttention(5, 1, batch_first=True)", 0.2),)),
+    (batch_first_edits, "x = torch.randn(4, 7, 8)  # batch, steps, width\na = nn.GRU(8, 5, batch_first=False)\na(x)[0] @ x",
+     ()),
+    (batch_first_edits, "x = torch.randn(7, 4, 8)  # steps, batch, width\nnn.GRU(8, 5)(x)[0] @ x",
+     ()),
+    (batch_first_edits, "nn.GRU(8, 5)(torch.randn(2, 7, 9))",
+     ()),
     (direction_edits, "m = nn.LSTM(8, 5, bidirectional=True)\nn = nn.LSTM(8, 5)\nx = torch.randn(7, 2, 8)\ny, h = m(x)\nn(x, h)",
      (("m = nn.LSTM(8, 5, bidirectional=False)", 1.0),)),
     (axis_edits, "torch.randn(2, 3) @ torch.randn(4, 3)",

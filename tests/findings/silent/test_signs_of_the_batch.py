@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from ncd.findings.silent.batch_mixing import _call_signs, _text_signs
+from ncd.findings.silent.batch_mixing import _call_signs, text_signs
 from ncd.findings.silent.source_text import SourceText
 
 
@@ -23,6 +23,10 @@ from ncd.findings.silent.source_text import SourceText
         ("# (N, L) becomes (L, N)", [False]),
         ("# batch_first=False, as torch has it", [False]),
         ("# a remark", []),
+        ("# batch, tokens, width", [True]),
+        ("y = f(x)  # x: batch x steps x width", [True]),
+        ("# tokens, batch, width", [False]),
+        ("# a batch, tokens of it", []),
         ("b, t, d = x.shape", [True]),
         ("t, b, d = x.shape", [False]),
         ("b, t = x.shape[:2]", [True]),
@@ -51,7 +55,7 @@ from ncd.findings.silent.source_text import SourceText
     ],
 )
 def test_a_line_says_which_axis_is_the_batch(text: str, signs: list[bool]) -> None:
-    assert [*_text_signs(SourceText(text, ast.parse(text)))] == signs
+    assert [*text_signs(SourceText(text, ast.parse(text)))] == signs
 
 
 ALL = slice(None)
