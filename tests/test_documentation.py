@@ -15,7 +15,9 @@ from urllib.parse import urlsplit
 import pytest
 
 import ncd
+from ncd.formulas.elementwise_functions import ELEMENTWISE
 from ncd.installation import ROOT
+from ncd.systems.lessons import computed_questions as questions
 from tools import live_diagrams, reference_examples, reference_pages
 
 PAGES = sorted((ROOT / "docs").glob("*.md"))
@@ -67,6 +69,17 @@ def test_the_reference_has_every_public_name_and_its_ops_every_op() -> None:
     ops = {op.__name__ for op in ncd.ops.CATALOGUE}
     assert named == {*ncd.__all__, "compile"} - ops
     assert {line[3:] for line in reference_pages.op_lines() if line.startswith("## ")} == ops
+
+
+def test_its_lists_have_every_function_system_and_kind_of_question() -> None:
+    functions = "".join(reference_pages.function_lines())
+    assert re.findall(r"\| `(\w+)` \|", functions) == [*ELEMENTWISE]
+    systems = "\n".join(reference_pages.system_lines())
+    named = re.findall("^`([\\w-]+)`, ", systems, re.M)
+    assert len(named) == len({*named}) == systems.count("### ") and {*named} == {*ncd.catalogue}
+    asked = re.findall("ask=(\\w+):", "".join(reference_pages.question_lines()))
+    known = {*questions.KINDS, *questions.SYSTEM_KINDS, *questions.QUANTITIES}
+    assert {*asked, "bytes", "cache"} == known  # these two stand beside parameters
 
 
 def test_a_page_of_sphinx_keeps_the_element(tmp_path: Path) -> None:

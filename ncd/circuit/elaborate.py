@@ -19,7 +19,13 @@ from ncd.circuit.size_solver import (
     solve,
     undetermined_names,
 )
-from ncd.errors import NCDError, SizeError, unknown_name_error
+from ncd.errors import (
+    NCDError,
+    SizeError,
+    UnknownNameError,
+    short_repr,
+    unknown_name_error,
+)
 from ncd.formulas.formula import parse as parse_formula
 from ncd.language.arguments import check_term
 from ncd.language.axes import Array, Axis, AxisSize, SizeWithKind, Type, plain, with_size
@@ -223,16 +229,33 @@ class Axes:
         of them.
         """
         names = _axis_names(sketch)
-        unknown = self.sizes.keys() - names
+        unknown = self._unused(names)
         if not unknown or not names:
             return
-        formulas = (rule for rule in self._rules().values() if isinstance(rule, SizeFormula))
-        unknown -= {name for formula in formulas for name in formula.names}
         others = sorted(names - self.sizes.keys())
         near = (n for n in unknown if len(n) > 2 and n.isalpha() and near_name(n, others))
         slip = min(near, default=None if names & self.sizes.keys() else min(unknown, default=None))
         if slip is not None:
             raise unknown_name_error("axis", slip, others, where="Axes")
+
+    def check_used(self, sketch: Term) -> None:
+        """Raises UnknownNameError for a size that no axis of a term takes, as in a text for it.
+
+        >>> Axes(m=4, zz=5).check_used(Id("m"))
+        Traceback (most recent call last):
+        ncd.errors.UnknownNameError: Axes: there is no axis 'zz', only m. Try it without zz.
+        """
+        names = _axis_names(sketch)
+        for name in sorted(self._unused(names)):
+            others = f"only {', '.join(sorted(names))}" if names else "as there is none"
+            fact = f"there is no axis {short_repr(name)}, {others}"
+            raise UnknownNameError(fact, cure=f"it without {name}", where="Axes")
+
+    def _unused(self, names: frozenset[str]) -> set[str]:
+        """Returns the names that neither an axis has nor a formula of these sizes."""
+        formulas = (rule for rule in self._rules().values() if isinstance(rule, SizeFormula))
+        unused = self.sizes.keys() - names
+        return unused and unused - {name for formula in formulas for name in formula.names}
 
     def _sized_circuit(self, sketch: Term) -> Circuit:
         term: Term = _assign_sizes(sketch, self.sizes)

@@ -98,3 +98,26 @@ ELEMENTWISE: Mapping[str, ElementwiseFunction] = {
     "sqrt": ElementwiseFunction(math.sqrt, "0.5 / $2", "torch.sqrt", "Sqrt", r"\sqrt{{{}}}"),
     "tanh": ElementwiseFunction(math.tanh, "1 - $2 ** 2", "torch.tanh", "Tanh"),
 }
+
+# By the name of a function, what else it is called.
+OTHER_NAMES: Mapping[str, str] = {
+    "abs": "absolute fabs",
+    "erf": "error_function",
+    "log": "ln",
+    "relu": "rectifier ramp",
+    "sigmoid": "logistic expit",
+    "sign": "sgn signum",
+    "silu": "swish",
+}
+
+
+def function_called(name: str) -> str:
+    """Returns the function that is called so elsewhere; empty if there is none.
+
+    >>> function_called("swish"), function_called("ReLU"), function_called("cube")
+    ('silu', 'relu', '')
+    """
+    wanted = name.lower()
+    if wanted in ELEMENTWISE:
+        return wanted
+    return next((own for own, others in OTHER_NAMES.items() if wanted in others.split()), "")

@@ -28,7 +28,7 @@ from functools import lru_cache, reduce
 from typing import Any
 
 from ncd.errors import ParseError, short_repr
-from ncd.formulas.elementwise_functions import ELEMENTWISE
+from ncd.formulas.elementwise_functions import ELEMENTWISE, function_called
 from ncd.words import nearest_name
 
 # --- Formulas: elementwise maps, derived sizes and initial weights, written as text
@@ -253,7 +253,8 @@ class _Parser:
 
     def _call(self, name: str, args: list[ast.expr], height: int) -> Formula:
         if name not in FUNCTIONS:
-            cure = nearest_name(name, FUNCTIONS)
+            every = f"one of {', '.join(FUNCTIONS)}"
+            cure = function_called(name) or nearest_name(name, FUNCTIONS, every)
             raise ParseError(f"there is no function {short_repr(name)}", cure=cure)
         if len(args) != FUNCTIONS[name]:
             raise self._syntax_error(f"{name} takes {FUNCTIONS[name]} arguments, not {len(args)}")

@@ -19,6 +19,7 @@ from ncd.language.arguments import check_text
 from ncd.language.axes import Array, Signature, Type, plain, seq, space
 from ncd.language.terms import DEPTH, Beside, Term, Then
 from ncd.notation.call_form import ModuleCall
+from ncd.notation.other_names import term_called
 from ncd.words import nearest_name
 from ncd.write.term_json import KINDS
 
@@ -170,6 +171,7 @@ def read_definition(node: ast.FunctionDef, terms: Terms) -> Term:
     with _locate_errors(last):
         term = body.own.term(outputs)
     with _locate_errors(node):
+        Axes(**sizes).check_used(term)
         return Axes(**sizes)(term) if sizes else term
 
 
@@ -464,7 +466,10 @@ class TermReader:
         make = self._callee(node.func)
         args = [self.value(item) for item in node.args]
         words = {str(word.arg): self.value(word.value) for word in node.keywords}
-        return _call_at_node(node, make, *args, **words)
+        made = _call_at_node(node, make, *args, **words)
+        if isinstance(make, Axes):  # a text sizes its own term, and no table of many
+            _call_at_node(node, make.check_used, *args)
+        return made
 
     def _callee(self, node: ast.expr) -> Callable[..., Any]:
         """Returns the object that is called: an op, ``Type.parse``, or ``Axes(…)``."""
@@ -477,6 +482,8 @@ class TermReader:
         if name in NAMES:
             return NAMES[name]
         if isinstance(node, ast.Name):
+            if cure := term_called(name):
+                raise parse_error_at(f"there is no op {short_repr(name)}", node, cure)
             raise unknown_at("no op", name, NAMES, node, EXAMPLE)
         fact = (
             f"{short_repr(ast.unparse(node))} is no op of the language, and only those are called"
@@ -507,6 +514,8 @@ def _call_at_node(node: ast.AST, make: Callable[..., R], *args: Any, **words: An
         raise parse_error_at(f"{where}{error.fact}", node, error.cure) from None
     except (TypeError, ValueError, AttributeError):
         name = getattr(make, "__name__", "Axes(…)")
+        if not takes:
+            raise parse_error_at(f"{name} takes no arguments", node, f"{name}()") from None
         raise parse_error_at(f"{name} takes {', '.join(takes)}", node, "these arguments") from None
     if isinstance(made, Term):
         _check_size(made, node)

@@ -10,8 +10,9 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple
 
-from ncd.errors import MismatchError, ParseError, UnknownNameError, short_repr, unknown_name_error
+from ncd.errors import MismatchError, ParseError, UnknownNameError, short_repr
 from ncd.formulas.derivative import ONE, ZERO, derivative, times
+from ncd.formulas.elementwise_functions import function_called
 from ncd.formulas.formula import (
     CONSTANTS,
     FUNCTIONS,
@@ -482,9 +483,11 @@ class Elementwise(FormulaOp):
     def check_pattern(self) -> None:
         known = [name for name, count in FUNCTIONS.items() if count == 1]
         if self.function not in known:
-            raise unknown_name_error(
-                "elementwise function", self.function, known, where="Elementwise"
-            )
+            called = function_called(self.function)
+            every = f"one of {', '.join(known)}"
+            fact = f"there is no elementwise function {short_repr(self.function)}"
+            cure = called or nearest_name(self.function, known, every)
+            raise UnknownNameError(fact, cure=cure, where="Elementwise")
 
     @property
     def defining_formula(self) -> Formula:

@@ -42,6 +42,7 @@ from ncd import (
     Wire,
     space,
 )
+from ncd.formulas.formula import FUNCTIONS
 from ncd.run.guard import peak
 from ncd.run.run_memory import Storages
 
@@ -322,7 +323,7 @@ TEXTS: list[tuple[Call, str]] = [
     ),
     (
         lambda: Map("a -> a", "foo($1)"),
-        "Map: there is no function 'foo'. Try one such as abs, ceil, cos.",
+        f"Map: there is no function 'foo'. Try one of {', '.join(FUNCTIONS)}.",
     ),
     (
         lambda: Map("a -> a", "$1 + "),

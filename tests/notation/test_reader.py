@@ -78,6 +78,15 @@ def test_lines_before_the_last_name_parts() -> None:
             "line 1, column 1: terms are joined by >> and @. Try f >> g, or f @ g.",
         ),
         ('Coppy("m")', "line 1, column 1: there is no op 'Coppy'. Try Copy."),
+        ('Add("m")', "line 1, column 1: Add takes no arguments. Try Add()."),
+        (
+            'Axes(t=seq(256), m=4)(Id("m"))',
+            "line 1, column 1: Axes: there is no axis 't', only m. Try it without t.",
+        ),
+        (
+            '@define(m=4, zz=5)\ndef f(x: "m"):\n    return Softmax("m")(x)',
+            "line 2, column 1: Axes: there is no axis 'zz', only m. Try it without zz.",
+        ),
         ("Linear", "line 1, column 1: Linear stands here without its arguments. Try Linear(…)."),
         ("layr", "line 1, column 1: there is nothing called 'layr'. Try "),
         ('Linear("m -> k", nme="Q")', "line 1, column 1: Linear has no 'nme'. Try name."),

@@ -241,6 +241,10 @@ REFUSED = [
         "Elementwise: there is no elementwise function 'rel'. Try relu.",
     ),
     (
+        lambda: Elementwise("swish"),
+        "Elementwise: there is no elementwise function 'swish'. Try silu.",
+    ),
+    (
         lambda: Scale("k", "1.5"),
         'Scale: \'1.5\' is no power. Try "-1/2", or "2".',
     ),

@@ -49,15 +49,24 @@ async function askClass(host) {
   const image = host.find("class-code");
   image.src = `./qr.svg?text=${encodeURIComponent(link)}`;
   image.alt = `QR code of ${link}`;
-  host.find("class-link").textContent = link.replace(/^https?:\/\//, "");
+  host.find("class-link").replaceChildren(...typedAddress(link));
   drawTally(host);
   enlargeCode(host, !host.hasClass); // until the class has found its way
   host.hasClass = true;
   watchTally(host);
 }
 
+// The address as it is typed; the room in groups of four, of which the gaps are no part.
+function typedAddress(link) {
+  const [, before, room] = /^https?:\/\/(.*=)(.*)$/.exec(link);
+  const groups = room.match(/.{1,4}/g).map((each) => Object.assign(document.createElement("span"), { textContent: each }));
+  return [before, ...groups];
+}
+
+// The large code hides the question and the bars, so it says how to come back to them.
 function enlargeCode(host, large) {
   host.find("class-door").classList.toggle("large", large);
+  host.find("class-hint").textContent = large ? "Click for the question and its bars" : "Click to enlarge";
 }
 
 async function watchTally(host) {

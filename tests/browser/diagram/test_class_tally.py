@@ -42,6 +42,15 @@ def test_two_phones_answer_a_question_and_the_projector_shows_the_sums(
     (link,) = parse_qs(urlsplit(code).query)["text"]
     door = page.locator(".class-door")
     expect(door).to_have_class(re.compile("large"))  # for those in the last row
+    expect(page.locator(".class-hint")).to_have_text("Click for the question and its bars")
+    assert (
+        page.locator(".class-link").inner_text().replace("\n", "") in link
+    )  # its gaps are margins
+    assert [len(text) for text in page.locator(".class-link span").all_inner_texts()] == [4, 4, 4]
+    door.click()
+    expect(door).not_to_have_class(re.compile("large"))
+    expect(page.locator(".class-hint")).to_have_text("Click to enlarge")
+    door.click()
     page.keyboard.press("Escape")
     expect(door).not_to_have_class(re.compile("large"))
     for phone in phones:
