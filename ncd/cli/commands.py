@@ -51,6 +51,7 @@ from ncd.language.terms import Term
 from ncd.read.configs.config_reader import read_config
 from ncd.read.recognise import strip_prompts
 from ncd.systems.catalogue_entry import Entry
+from ncd.words import plain_text
 
 # --- The commands; each prints its result and returns the exit code
 
@@ -95,6 +96,9 @@ def show(args: argparse.Namespace) -> int:
     for loop in circuit.loops:
         rows += [("",), (_loop_text(loop),), *_state_rows(loop.bodies[0])]
     print_table(rows)
+    if blocks := [(each.id, plain_text(each.title)) for each in circuit.fences if each.title]:
+        print()
+        print_table([("block", "title"), *blocks])
     print()
     _print_cost(circuit, total, args)
     return 0

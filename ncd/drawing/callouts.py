@@ -35,7 +35,7 @@ from ncd.drawing.elements.primitives import (
 from ncd.drawing.placement.fences import rectangle
 from ncd.errors import UnknownNameError, short_repr
 from ncd.language.blocks import ROLES
-from ncd.words import near_name, plain_text
+from ncd.words import MAX_LISTED_NAMES, near_name, plain_text
 
 # --- The parts of a drawing that callouts point at: their places, colours and highlights
 
@@ -89,9 +89,19 @@ def _hidden(circuit: Circuit, names: str) -> bool:
 
 
 def _unknown_part_error(circuit: Circuit, part: str) -> UnknownNameError:
-    known = [*(c.name for c in circuit.cells), *(f.title for f in circuit.fences)]
-    near = near_name(part, [name for name in known if name])
-    cure = near or "the name of an op, the title of a block, or an id"
+    cells = circuit.cells
+    titles = [fence.title for fence in circuit.fences if fence.title]
+    shown = list(dict.fromkeys([*(cell.name or cell.op.display_name for cell in cells), *titles]))
+    arrays = array_names(circuit).values()
+    cure = near_name(part, [*shown, *(cell.op.display_name for cell in cells), *arrays])
+    if axis := AXIS.fullmatch(part):
+        names = sorted({each.name for each in circuit.axes})
+        near = near_name(axis[1], names)
+        every = f"one of {', '.join(f'axis {name}' for name in names)}"
+        cure = f"axis {near}" if near else every
+    elif not cure and cells and len(shown) <= MAX_LISTED_NAMES:
+        cure = f"one of {', '.join(shown)}, or an id such as {cells[0].id}"
+    cure = cure or "the name of an op, the title of a block, or an id, as ncd show lists them"
     return UnknownNameError(f"there is no part {short_repr(part)} to note", cure=cure)
 
 

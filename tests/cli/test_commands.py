@@ -50,6 +50,26 @@ def data(capsys: Capture, *argv: str) -> object:
 # --- what it prints ------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("note", "cure"),
+    [
+        ("softmx", "Softmax"),
+        ("zzz", "one of Q, Softmax, Part, or an id such as n0"),
+        ("axis q", "one of axis k, axis m, axis y"),
+    ],
+)
+def test_an_unknown_part_of_a_note_is_answered_with_those_that_are_there(
+    tmp_path, capsys, note, cure
+):
+    file = tmp_path / "own.ncd"
+    file.write_text(
+        'Axes(y=2, m=3, k=4)(Block(Id("y m") >> Linear("m -> k", "Q") >> Softmax("k"), "Part"))'
+    )
+    assert main(["render", str(file), "-o", str(tmp_path / "own.svg"), "--note", f"{note}=x"]) == 2
+    assert capsys.readouterr().err == f"ncd: there is no part '{note}' to note. Try {cure}.\n"
+    assert "f0     Part\n" in output(capsys, "show", str(file))
+
+
 def test_list_names_every_system_with_its_knobs_and_presets(capsys: Capture) -> None:
     text = output(capsys, "list")
     for entry in ncd.catalogue.values():
