@@ -243,6 +243,10 @@ def _picture_of(command: Parser) -> None:
         metavar="PLACE=TEXT",
         help="a callout at an op, by its name, or a block, by its title; repeatable",
     )
+    _formats_of(command)
+
+
+def _formats_of(command: Parser) -> None:
     command.add_argument("--scale", type=float, help=f"size of a .png (default {SCALE:g})")
     command.add_argument(
         "--picture", action="store_true", help="of a .tex the tikzpicture alone, to be put in"

@@ -9,8 +9,8 @@ from dataclasses import replace
 from ncd.answers.answer import Answer, Kind
 from ncd.answers.answer_sentences import LETTERS, cost_sentence, memory_sentences, result_sentence
 from ncd.answers.error_messages import CURE, explain
+from ncd.circuit.default_sizes import with_usual_sizes
 from ncd.circuit.elaborate import Axes
-from ncd.circuit.usual_sizes import with_usual_sizes
 from ncd.errors import NCDError, ParseError
 from ncd.findings.reading.finding import Finding, failure_of
 from ncd.language.terms import Term

@@ -327,7 +327,7 @@ def _page_of(args: argparse.Namespace) -> str:
 
 
 def site(args: argparse.Namespace) -> int:
-    from ncd.cli.own_entry import own_entries
+    from ncd.cli.site_entries import own_entries
     from ncd.site.site_files import selected_entries, write_site
     from ncd.systems.training.trained_weights import TrainedWeights, shipped_weights
 

@@ -6,9 +6,9 @@ import re
 from dataclasses import replace
 from math import prod
 
+from ncd.circuit.default_sizes import with_usual_sizes
 from ncd.circuit.elaborate import Axes, elaborate, needed_sizes
 from ncd.circuit.knob import Knob
-from ncd.circuit.usual_sizes import with_usual_sizes
 from ncd.errors import NCDError
 from ncd.language.axes import Axis, SizeWithKind
 from ncd.language.terms import Term

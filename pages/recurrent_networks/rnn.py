@@ -3,7 +3,7 @@
 from ncd import catalogue
 from ncd.app.page.page import render_page
 from ncd.app.panels.attention.cached_pass import CACHED_PASS
-from ncd.app.panels.language_models.gradient_reach import UNROLLED
+from ncd.app.panels.language_models.gradient_reach import UNROLLED_STEPS
 from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
 from ncd.app.panels.walk.shapes_and_cost import COST_TABLE, SHAPES
 from ncd.app.panels.walk.source import SOURCE
@@ -42,5 +42,5 @@ render_page(
     entry=catalogue["rnn"],
     lead=LEAD,
     why=WHY,
-    panels=(UNROLLED, CACHED_PASS, VALUES, SOURCE, COST_TABLE, AUTOGRAD_GRAPH, SHAPES),
+    panels=(UNROLLED_STEPS, CACHED_PASS, VALUES, SOURCE, COST_TABLE, AUTOGRAD_GRAPH, SHAPES),
 )

@@ -51,7 +51,7 @@ def layers(drawing: DrawingData) -> Iterator[Stroke | Dot | Text | PictureTile]:
     """Yields every primitive in painting order."""
     behind = [extra for extra in drawing.extras if extra.behind]
     items = [item for glyph in drawing.glyphs for item in glyph.items]
-    shadowed = drawing.palette in style.SHADOWED
+    shadowed = drawing.palette in style.SHADOW_PALETTES
     for fence in drawing.fences:
         yield from _fence(fence, shadowed)
     for extra in behind:

@@ -158,7 +158,7 @@ class _SvgWriter:
         self, drawing: DrawingData, shadows: bool, paint: Paint | None, naming: Naming
     ) -> None:
         self.drawing, self.naming = drawing, naming
-        self.is_shadowed = drawing.palette in style.SHADOWED
+        self.is_shadowed = drawing.palette in style.SHADOW_PALETTES
         self.shadows = shadows and self.is_shadowed
         self.paint = paint or partial(
             style.paint_colour, dark=drawing.dark, palette=drawing.palette

@@ -13,8 +13,18 @@ from ncd.findings.reading.finding import Edit
 SIZE_METHODS = ("view", "reshape", "expand", "unflatten", "split", "repeat")  # take sizes
 SIZE_OR_AXIS_METHODS = (*SIZE_METHODS, "permute", "transpose")  # take sizes or places of axes
 SPACES = ("torch", "F", "nn", "np", "math", "einops")
-SHAPED = ("zeros", "ones", "rand", "randn", "empty", "full", "new_zeros", "new_ones", "randint")
-MAKERS = (*SHAPED, "arange", "linspace", "eye", "tensor")  # of arrays, from numbers
+SHAPE_MAKERS = (
+    "zeros",
+    "ones",
+    "rand",
+    "randn",
+    "empty",
+    "full",
+    "new_zeros",
+    "new_ones",
+    "randint",
+)
+MAKERS = (*SHAPE_MAKERS, "arange", "linspace", "eye", "tensor")  # of arrays, from numbers
 
 
 @dataclass(frozen=True)

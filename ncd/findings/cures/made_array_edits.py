@@ -9,7 +9,7 @@ from torch import nn
 from torch.nn.modules.rnn import RNNCellBase
 
 from ncd.findings.cures.candidate import (
-    SHAPED,
+    SHAPE_MAKERS,
     Candidate,
     function_name,
     maker_calls,
@@ -112,7 +112,7 @@ def _size_edits(
         name = function_name(call)
         if name in SQUARE and len({*wanted}) == 1 == len({*given}):
             pairs = [(one, given[0], wanted[0]) for one in sizes[:2]]
-        elif name in SHAPED and len(sizes) == len(given) == len(wanted):
+        elif name in SHAPE_MAKERS and len(sizes) == len(given) == len(wanted):
             pairs = list(zip(sizes, given, wanted, strict=True))
         else:
             continue

@@ -161,7 +161,7 @@ ARITHMETIC_TYPES = (
 )
 
 
-REFLECTED: Mapping[type[ast.operator], str] = {  # methods of the second number
+REFLECTED_METHODS: Mapping[type[ast.operator], str] = {  # methods of the second number
     ast.Add: "__radd__",
     ast.Sub: "__rsub__",
     ast.Mult: "__rmul__",
@@ -198,7 +198,7 @@ def binary_result(
         return a  # the numbers of weights do not matter
     if type(a) is float and isinstance(b, int) and type(b) not in (int, bool):
         # Python's real numbers do not let a kind of whole ones have its turn.
-        reflected = getattr(b, REFLECTED.get(type(kind), ""), None)
+        reflected = getattr(b, REFLECTED_METHODS.get(type(kind), ""), None)
         if reflected is not None:
             return machine.checked_size(machine.attempt(reflected, a))
     table = IN_PLACE if in_place and type(kind) in IN_PLACE else BINARY

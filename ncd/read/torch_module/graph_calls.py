@@ -91,17 +91,22 @@ def add_torch_call(
         for i, value in enumerate(taken):  # now that all dimensions have their parts
             text = text.replace(f"<{i}>", f"{LETTERS[i]}{_shape_methods(value)}")
         call: Term = Opaque(Signature(Type(ins), Type(outs)), title, text)
-        if all(one.names == two.names for one, two in zip(ins, arrays, strict=True)):
-            return call
-        moved = (
-            Id(Type((array,))) if array.names == own.names else reordering_op(array, own)
-            for own, array in zip(ins, arrays, strict=True)
-        )
-        return Then(Beside(*moved), call)
+        return _after_reordering(call, ins, arrays)
 
     g.step(make, taken, [value.slot for value in found])
     more = 0 if isinstance(val, Tensor) else len(val) - len(found)
     return found[0] if isinstance(val, Tensor) else (*found, *[None] * more)
+
+
+def _after_reordering(call: Term, ins: Sequence[Array], arrays: Sequence[Array]) -> Term:
+    """Returns a call behind what brings the axes of arrays into the order that it takes."""
+    if all(one.names == two.names for one, two in zip(ins, arrays, strict=True)):
+        return call
+    moved = (
+        Id(Type((array,))) if array.names == own.names else reordering_op(array, own)
+        for own, array in zip(ins, arrays, strict=True)
+    )
+    return Then(Beside(*moved), call)
 
 
 def operator_name(target: str, val: Any) -> str:

@@ -38,12 +38,12 @@ def rnn(t: int = 20, m: int = 16, h: int = 32, gain: int = 1) -> Term:
     return Axes(t=seq(t), m=m, h=h)(_rnn(GAINS[gain]))
 
 
-def unrolled(steps: int, m: int, h: int) -> Term:
+def unrolled_rnn(steps: int, m: int, h: int) -> Term:
     """Returns so many steps one after the other, from their inputs to the last state.
 
     It is for drawings: a run of it would have weights of their own at each step.
 
-    >>> unrolled(3, 16, 8).dom.spec, unrolled(3, 16, 8).cod.spec
+    >>> unrolled_rnn(3, 16, 8).dom.spec, unrolled_rnn(3, 16, 8).cod.spec
     ('m:16, m:16, m:16', 'h:8')
     """
     inputs = Id(", ".join(["m"] * steps))

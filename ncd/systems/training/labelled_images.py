@@ -52,7 +52,7 @@ def resize_images(images: Tensor, x: int) -> Tensor:
     return F.interpolate(images[:, None], (x, x), mode="bilinear", antialias=True)[:, 0]
 
 
-def varied(images: Tensor, random: torch.Generator) -> Tensor:
+def rewrite_digits(images: Tensor, random: torch.Generator) -> Tensor:
     """Returns images (n, x, x) as other hands might write them, from 0 to 1.
 
     Each is turned by up to 7°, moved by up to 5 % of its side, made up to a fifth wider or

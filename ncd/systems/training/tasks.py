@@ -15,7 +15,7 @@ from ncd.language.cached_property import lazy_property
 from ncd.run.seeding import generator
 from ncd.systems.recurrent.seq2seq_attention import LONGEST_DATE, WRITTEN_LENGTH
 from ncd.systems.training.captions import CAPTION_WORDS, LONGEST_CAPTION, random_captions
-from ncd.systems.training.labelled_images import KINDS, available, digits, shapes, varied
+from ncd.systems.training.labelled_images import KINDS, available, digits, rewrite_digits, shapes
 from ncd.systems.training.sequence_data import NOT_ASKED, SEQUENCES, STORY_MODELS, Sequences
 from ncd.systems.training.written_dates import date_lines, decoder_inputs
 
@@ -214,7 +214,7 @@ def captioned_digits(knobs: Mapping[str, int], random: torch.Generator) -> Data:
 
 def as_other_hands(pictures: Tensor, random: torch.Generator) -> Tensor:
     """Returns pictures (n, c, x, x) of equal channels as other hands might have written them."""
-    return varied(pictures[:, 0], random)[:, None].expand_as(pictures)
+    return rewrite_digits(pictures[:, 0], random)[:, None].expand_as(pictures)
 
 
 def labelled_shapes(knobs: Mapping[str, int], random: torch.Generator) -> Data:

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 import ncd
-from ncd.systems.recurrent.plain_recurrence import GAINS, rnn, unrolled
+from ncd.systems.recurrent.plain_recurrence import GAINS, rnn, unrolled_rnn
 
 SIZES = {"t": 7, "m": 5, "h": 6}
 
@@ -43,7 +43,7 @@ def own_of(layer: nn.RNN, name: str) -> nn.Parameter:
 
 def test_the_steps_one_by_one_are_the_loop() -> None:
     """Each step of the drawing runs with the weights of the loop."""
-    loop, steps = ncd.compile(rnn(**SIZES), 2), ncd.compile(unrolled(7, 5, 6))
+    loop, steps = ncd.compile(rnn(**SIZES), 2), ncd.compile(unrolled_rnn(7, 5, 6))
     own = dict(loop.named_parameters())
     with torch.no_grad():
         for name, there in steps.named_parameters():
@@ -63,4 +63,4 @@ def test_a_gain_is_how_much_longer_a_state_becomes() -> None:
 
 
 def test_its_steps_are_boxes() -> None:
-    assert [fence.title for fence in ncd.elaborate(unrolled(3, 16, 32)).fences] == ["Step"] * 3
+    assert [fence.title for fence in ncd.elaborate(unrolled_rnn(3, 16, 32)).fences] == ["Step"] * 3

@@ -18,7 +18,7 @@ from ncd.app.state.cache import cached_value
 from ncd.run.module import CircuitModule
 from ncd.run.seeding import generator
 from ncd.site import markup
-from ncd.systems.recurrent.plain_recurrence import GAINS, unrolled
+from ncd.systems.recurrent.plain_recurrence import GAINS, unrolled_rnn
 
 COLOURS = ("#3d6fb6", "#2f958f", "#7a9a3a", "#c9732b", "#9a5fb0")  # of each of ``GAINS``
 MOST_STEPS = 3  # that are drawn one by one
@@ -63,16 +63,20 @@ def show_gradient_reach(scene: Scene) -> None:
         f'<p class="muted">Shares of the gradient at the last position, on a scale of powers of '
         f"ten. {numbers_origin(scene)}</p>"
     )
-    html_panel.render(html, "unrolled", UNROLLED.controls, partial(knobs.apply_pick, scene.entry))
+    html_panel.render(
+        html, "unrolled", UNROLLED_STEPS.controls, partial(knobs.apply_pick, scene.entry)
+    )
 
 
-UNROLLED = Panel("Unrolled", show_gradient_reach, follows_moves=True)
+UNROLLED_STEPS = Panel("Unrolled", show_gradient_reach, follows_moves=True)
 
 
 def _steps_drawing(scene: Scene) -> str:
     """Returns the first steps, one after the other."""
     steps = min(scene.settings["t"], MOST_STEPS)
-    return terms_in_a_row((unrolled(steps, scene.settings["m"], scene.settings["h"]),), "=", scene)
+    return terms_in_a_row(
+        (unrolled_rnn(steps, scene.settings["m"], scene.settings["h"]),), "=", scene
+    )
 
 
 def _steps_sentence(scene: Scene) -> str:

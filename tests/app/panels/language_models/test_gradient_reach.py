@@ -10,12 +10,12 @@ import torch
 
 import ncd
 from ncd.app.panels.language_models import gradient_reach as gradient_reach_panel
-from ncd.app.panels.language_models.gradient_reach import UNROLLED, gradient_reach, verdict
+from ncd.app.panels.language_models.gradient_reach import UNROLLED_STEPS, gradient_reach, verdict
 from ncd.app.parts import input_feed
 from ncd.app.state.session import session
 from ncd.run.seeding import generator
 from ncd.site import markup
-from ncd.systems.recurrent.plain_recurrence import GAINS, rnn, unrolled
+from ncd.systems.recurrent.plain_recurrence import GAINS, rnn, unrolled_rnn
 from tests.app.panels.views import scene, shown
 
 
@@ -37,7 +37,7 @@ def test_the_gradient_passes_the_map_and_a_slope_for_each_step() -> None:
 
 def test_every_gain_has_its_line_and_its_row() -> None:
     at = scene("rnn")
-    found = shown(UNROLLED, at)
+    found = shown(UNROLLED_STEPS, at)
     _, *rows = found.rows
     for kind, (gain, row) in enumerate(zip(GAINS, rows, strict=True)):
         own = scene("rnn", gain=kind)
@@ -49,15 +49,15 @@ def test_every_gain_has_its_line_and_its_row() -> None:
 
 def test_the_first_steps_are_drawn_one_by_one() -> None:
     with patch.object(gradient_reach_panel, "terms_in_a_row", return_value="") as drawing:
-        found, few = (shown(UNROLLED, scene("rnn", t=t)) for t in (9, 2))
+        found, few = (shown(UNROLLED_STEPS, scene("rnn", t=t)) for t in (9, 2))
     drawn = [call.args[0] for call in drawing.call_args_list]
-    assert drawn == [(unrolled(3, 16, 32),), (unrolled(2, 16, 32),)]
+    assert drawn == [(unrolled_rnn(3, 16, 32),), (unrolled_rnn(2, 16, 32),)]
     assert "The loop unrolled, the first 3 of its 9 steps: each has" in found.text
     assert "The loop unrolled, its steps: each has" in few.text
 
 
 def test_a_pressed_gain_is_the_knob() -> None:
-    found = shown(UNROLLED, scene("rnn"))
+    found = shown(UNROLLED_STEPS, scene("rnn"))
     assert found.pick is not None
     with patch.object(input_feed.st, "session_state", {}):
         found.pick("gain=4")

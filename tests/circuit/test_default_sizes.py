@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ncd
-from ncd.circuit.usual_sizes import LONG, MAX_DEFAULT_SIZES, USUAL, with_usual_sizes
+from ncd.circuit.default_sizes import LONG, MAX_DEFAULT_SIZES, USUAL, with_usual_sizes
 from ncd.notation.term_reader import parse
 
 
