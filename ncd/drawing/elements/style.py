@@ -104,9 +104,7 @@ BLACK_AND_WHITE: Fills = {
 }
 
 PALETTES: dict[Palette, Fills] = {"quiet": QUIET, "paper": PAPER, "bw": BLACK_AND_WHITE}
-SHADOW_PALETTES: tuple[Palette, ...] = (
-    "paper",
-)  # its coloured shapes have shadows, the others' borders
+SHADOW_PALETTES: tuple[Palette, ...] = ("paper",)  # coloured shapes of others have borders
 
 
 def role_colour(role: str, dark: bool = False, palette: Palette = "quiet") -> str:
