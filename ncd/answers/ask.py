@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ncd.answers.answer import Answer
 from ncd.answers.opened_files import File, join_files, notebook_code, of_text
@@ -20,8 +20,13 @@ from ncd.language.arguments import check_text
 from ncd.read.configs.config_reader import is_config
 from ncd.read.recognise import has_calls, is_source, strip_prompts
 
+STEPS = ("reading the source", "looking for what is wrong", "trying sizes")
+Progress = Callable[[int, int, str], None]  # is told how many steps of how many are done, and one
 
-def ask(text: str, files: Sequence[File] = ()) -> Answer:
+
+def ask(
+    text: str, files: Sequence[File] = (), *, progress: Progress = lambda done, of, what: None
+) -> Answer:
     """Returns the answer to a text: what it is, what comes out, and what is found in it.
 
     PyTorch is read in a separate process under limits of time and memory, and never executed.
@@ -31,6 +36,7 @@ def ask(text: str, files: Sequence[File] = ()) -> Answer:
             ``config.json``, a term, the message of an error, or a notebook, of which the code is
             taken. Blanks or prompts before all of its lines are left out.
         files: Further files whose classes the text uses: paths, or pairs of a name and a text.
+        progress: Is told of each step of a source: how many are done, of how many, and the next.
 
     Returns:
         The answer. A text that cannot be read has no term, and a finding that says why.
@@ -53,22 +59,27 @@ def ask(text: str, files: Sequence[File] = ()) -> Answer:
         if not is_source(whole):
             plain = answer_of(text, reading_of(text))
         else:
+            progress(0, len(STEPS), STEPS[0])
             plain = answer_of(whole, reader().read(whole))
     except NCDError as error:
         plain = refusal_answer(whole, error)
-    return of_text(with_findings(plain, _findings(whole)), whole, text)
+    found = _findings(whole, progress)
+    progress(len(STEPS), len(STEPS), "")
+    return of_text(with_findings(plain, found), whole, text)
 
 
-def _findings(text: str) -> tuple[Finding, ...]:
+def _findings(text: str, progress: Progress) -> tuple[Finding, ...]:
     """Returns what is found in a source; where that takes too long, that it does."""
     if not has_calls(text):
         return ()
+    progress(1, len(STEPS), STEPS[1])
     try:
         found = reader().findings(text)
     except NCDError:
         return (LATE,)
     if any(each.kind == "failure" for each in found):
         return found
+    progress(2, len(STEPS), STEPS[2])
     try:
         return found + reader().sizes(text)
     except NCDError:

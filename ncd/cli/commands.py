@@ -60,7 +60,7 @@ def ask(args: argparse.Namespace) -> int:
     from ncd.cli.answer_output import answer_data, answer_lines
 
     text = strip_prompts(file_text(args.file))  # as its edits are of
-    answer = ncd.ask(text, args.files)
+    answer = ncd.ask(text, args.files, progress=ProgressBar(is_even=False))
     if args.json:
         print_json(answer_data(answer))
     else:

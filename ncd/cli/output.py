@@ -118,10 +118,13 @@ def sizes_text(knobs: Mapping[str, int]) -> str:
 
 
 class ProgressBar:
-    """A bar on stderr, if that is a terminal, with the time left at the pace so far."""
+    """A bar on stderr, if that is a terminal, with the time left at the pace so far.
 
-    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
-        self.clock, self.begun = clock, clock()
+    Steps that are not ``is_even`` take so different times that nothing follows for the others.
+    """
+
+    def __init__(self, clock: Callable[[], float] = monotonic, is_even: bool = True) -> None:
+        self.clock, self.begun, self.is_even = clock, clock(), is_even
 
     def __call__(self, done: int, total: int, what: str) -> None:
         if not sys.stderr.isatty():
@@ -132,7 +135,7 @@ class ProgressBar:
         print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
 
     def _time_left(self, done: int, total: int) -> str:
-        if not done:
+        if not done or not self.is_even:
             return ""
         seconds = (self.clock() - self.begun) * (total - done) / done
         time = f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"

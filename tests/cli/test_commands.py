@@ -21,6 +21,7 @@ import pytest
 
 import ncd
 from ncd.__main__ import _commands, main
+from ncd.answers.ask import STEPS
 from ncd.cli import commands
 from ncd.cli import output as terminal
 from ncd.cli.check import LABELS
@@ -493,6 +494,21 @@ def test_serve_hands_the_address_on(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 # --- the terminal --------------------------------------------------------------------------------
+
+
+def test_a_question_shows_its_steps_on_a_terminal(tmp_path, monkeypatch, capsys):
+    (tmp_path / "net.py").write_text("from torch import nn\nnn.Linear(8, 4)(torch.randn(2, 8))\n")
+    asked = ["ask", str(tmp_path / "net.py")]
+    assert main(asked) == 0
+    piped = capsys.readouterr()
+    assert piped.err == ""  # as its reader takes lines
+    shown = io.StringIO()
+    shown.isatty = lambda: True
+    monkeypatch.setattr(sys, "stderr", shown)
+    assert main(asked) == 0
+    assert capsys.readouterr().out == piped.out
+    said = [re.sub("[█·]+ ", "", part) for part in shown.getvalue().split("\r\x1b[K")]
+    assert said == ["", *(f"{n}/3 {step}" for n, step in enumerate(STEPS)), ""]
 
 
 def test_the_bar_is_only_for_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

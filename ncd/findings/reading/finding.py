@@ -106,9 +106,12 @@ class Finding:
         line 7: fc1 takes 8 features, and gets 9.
         >>> print(Finding("failure", 3, "0", "layer 0 (Conv1d) takes 8 channels."))
         line 3: layer 0 (Conv1d) takes 8 channels.
+        >>> print(Finding("size", 3, "0", "Features must be 8."))  # it has a number for a name
+        line 3, layer 0: Features must be 8.
         """
         named = self.layer and not self.says.startswith((self.layer, f"layer {self.layer}"))
-        place = [f"line {self.line}"] * bool(self.line) + [self.layer] * bool(named)
+        layer = f"layer {self.layer}" if self.layer[:1].isdigit() else self.layer
+        place = [f"line {self.line}"] * bool(self.line) + [layer] * bool(named)
         return f"{', '.join(place)}: {self.says}" if place else self.says
 
 

@@ -294,6 +294,24 @@ AXES = {
     5: ("batch", "channels", "depth", "height", "width"),
 }
 TOKENS = ("batch", "length")
+CHANNELS_FIRST = re.compile(r"\w*1d|SyncBatchNorm|GroupNorm")  # what counts channels before length
+REORDERS = {"permute", "transpose", "swapaxes", "movedim", "rearrange", "mT"}
+
+
+def _axis_names(count: int, tree: ast.Module) -> tuple[str, ...]:
+    """Returns what the axes of an input of a source are called, by what the source does with it.
+
+    >>> [_axis_names(3, ast.parse(text)) for text in ("nn.Linear(4, 2)", "nn.Conv1d(4, 2, 3)")]
+    [('batch', 'length', 'features'), ('batch', 'channels', 'length')]
+    """
+    used = {_name(node) for node in ast.walk(tree) if isinstance(node, ast.Name | ast.Attribute)}
+    if count != 3 or not any(map(CHANNELS_FIRST.fullmatch, used)):
+        return AXES.get(count, ())
+    return (
+        ("batch", "second axis", "last axis")
+        if used & REORDERS
+        else ("batch", "channels", "length")
+    )
 
 
 def input_places(tree: ast.Module) -> dict[tuple[int, int], str]:
@@ -311,7 +329,7 @@ def input_places(tree: ast.Module) -> dict[tuple[int, int], str]:
                 shape = call.args[-1:] if _name(call.func) in ("randint",) else call.args
                 sides = _sides(shape)
                 tokens = _name(call.func) == "randint" and len(sides) == 2
-                names = TOKENS if tokens else AXES.get(len(sides), ())
+                names = TOKENS if tokens else _axis_names(len(sides), tree)
                 for i, side in enumerate(sides):
                     if isinstance(side, ast.Constant) and type(side.value) is int:
                         name = names[i] if i < len(names) else ""
@@ -344,7 +362,7 @@ def shape_places(text: str, tree: ast.Module, is_line: bool) -> list[list[Source
     for part in re.finditer(r"\d+(?:(?: *[x×] *|, ?| )\d+)*(?:#\d+)?|\d+#\d+", _plain_row(row)):
         shape = part[0].partition("#")[0]
         spots = [*re.finditer(r"\d+", shape)]
-        names = TOKENS if "#" in part[0] else AXES.get(len(spots), ())
+        names = TOKENS if "#" in part[0] else _axis_names(len(spots), tree)
         found.append(
             [
                 SourceNumber(
@@ -373,7 +391,7 @@ def _call_numbers(tree: ast.Module) -> list[SourceNumber]:
     if not isinstance(line, ast.Expr | ast.Assign) or not isinstance(line.value, ast.Call):
         return []
     numbers = [n for arg in line.value.args for n in ast.walk(arg) if isinstance(n, ast.Constant)]
-    names = AXES.get(len(numbers), ())
+    names = _axis_names(len(numbers), tree)
     return [
         SourceNumber(n.lineno, n.col_offset, n.end_col_offset or 0, n.value, names[i], True)
         for i, n in enumerate(numbers)

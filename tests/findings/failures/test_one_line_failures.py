@@ -45,7 +45,7 @@ LAYERS = (
      "LayerNorm normalises the last axes of 2 × 3 × 5, which are 3 × 5; it takes 3 × 8.",
      "nn.LayerNorm((3, 5))(torch.randn(2, 3, 5))", ((2, 3, 5),)),
     ("nn.GroupNorm(2, 6)(torch.randn(2, 4, 3))",
-     "GroupNorm gets 4 channels (the length of the input, line 1); it takes 6 (num_channels, line 1).",
+     "GroupNorm gets 4 channels (the channels of the input, line 1); it takes 6 (num_channels, line 1).",
      "nn.GroupNorm(2, 4)(torch.randn(2, 4, 3))", ((2, 4, 3),)),
     ("nn.LSTM(8, 5)(torch.randn(7, 2, 6))",
      f"LSTM gets 6 features a step ({FEATURES}); it takes 8 (input_size, line 1).",
