@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ pictures: dict[str, ncd.Drawing] = {}  # of this build, by the names of their fi
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Returns the text of a page, in which each element is the list that it stands for."""
-    lists = {
+    lists: dict[str, Callable[[str], Iterator[str]]] = {
         "signs": sign_lines,
         "ops": op_lines,
         "names": name_lines,
