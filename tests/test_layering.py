@@ -42,7 +42,7 @@ ROOMS: dict[str, set[str]] = {
         "drawing",
         "run",
     },
-    "notation": {"words", "errors", "language", "circuit", "write"},
+    "notation": {"words", "errors", "formulas", "language", "circuit", "write"},
     "systems": {"installation", "words", "errors", "formulas", "language", "circuit", "ops", "run"},
     "read": {
         "installation",

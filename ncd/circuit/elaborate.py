@@ -229,7 +229,7 @@ class Axes:
         of them.
         """
         names = _axis_names(sketch)
-        unknown = self._unused(names)
+        unknown = self._unused_names(names)
         if not unknown or not names:
             return
         others = sorted(names - self.sizes.keys())
@@ -246,12 +246,12 @@ class Axes:
         ncd.errors.UnknownNameError: Axes: there is no axis 'zz', only m. Try it without zz.
         """
         names = _axis_names(sketch)
-        for name in sorted(self._unused(names)):
+        for name in sorted(self._unused_names(names)):
             others = f"only {', '.join(sorted(names))}" if names else "as there is none"
             fact = f"there is no axis {short_repr(name)}, {others}"
             raise UnknownNameError(fact, cure=f"it without {name}", where="Axes")
 
-    def _unused(self, names: frozenset[str]) -> set[str]:
+    def _unused_names(self, names: frozenset[str]) -> set[str]:
         """Returns the names that neither an axis has nor a formula of these sizes."""
         formulas = (rule for rule in self._rules().values() if isinstance(rule, SizeFormula))
         unused = self.sizes.keys() - names

@@ -1,4 +1,4 @@
-"""What an operation is written as here that has a name of its own elsewhere."""
+"""Terms for operations by the names that they have elsewhere, such as ``MatMul`` or ``Mul``."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TERMS: Mapping[str, tuple[str, str]] = {
     'Linear("m -> k", "Q")': ("a learned map", "dense fc"),
     'Einsum("a b -> b a")': ("axes in another order", "transpose permute"),
 }
-_ASKED: Mapping[str, str] = {
+_TERM_TEXTS: Mapping[str, str] = {
     name: f"{term} for {what}" for term, (what, names) in TERMS.items() for name in names.split()
 }
 
@@ -44,4 +44,4 @@ def term_called(name: str) -> str:
     'Einsum("f, f -> f") for the products of two arrays, number by number'
     """
     function = function_called(name)
-    return f'Elementwise("{function}")' if function else _ASKED.get(name.lower(), "")
+    return f'Elementwise("{function}")' if function else _TERM_TEXTS.get(name.lower(), "")
