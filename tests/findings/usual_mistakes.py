@@ -187,6 +187,38 @@ USUAL: tuple[tuple[str, str, int, str, str, str], ...] = (
         "a = nn.MultiheadAttention(16, 2, batch_first=True, kdim=24, vdim=24)",
     ),
     (
+        "a view with the features of larger pictures",
+        net(
+            "self.c = nn.Conv2d(1, 4, 3)\nself.f = nn.Linear(784, 10)",
+            "x = self.c(x)\nx = x.view(-1, 784)\nreturn self.f(x)",
+            "F.cross_entropy(Net()(torch.randn(3, 1, 12, 12)), torch.randint(0, 10, (3,)))",
+        ),
+        11,
+        "",
+        "which is no multiple of 784",
+        "x = x.view(x.size(0), -1)",
+    ),
+    (
+        "positions for longer texts",
+        net(
+            "self.p = nn.Parameter(torch.zeros(1, 20, 8))",
+            "return x + self.p",
+            CALL.format("2, 7, 8"),
+        ),
+        9,
+        "",
+        "do not meet",
+        "return x + self.p[:, :x.size(1)]",
+    ),
+    (
+        "an einsum with a letter too few",
+        f"{HEAD}torch.einsum('bhqd,bkd->bhqk', torch.randn(2, 4, 5, 6), torch.randn(2, 4, 7, 6))",
+        4,
+        "",
+        "`bkd` names 3 axes",
+        "torch.einsum('bhqd,bhkd->bhqk', torch.randn(2, 4, 5, 6), torch.randn(2, 4, 7, 6))",
+    ),
+    (
         "a mask of padding, where the layer takes the steps first",
         net(
             "self.a = nn.MultiheadAttention(16, 2)",

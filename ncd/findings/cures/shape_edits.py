@@ -102,13 +102,27 @@ def _open_sizes(failure: Failure, node: ast.Call) -> Iterator[Candidate]:
     call = failure.call
     if call is None or call.name not in ("view", "reshape") or len(node.args) < 2:
         return
-    if any(isinstance(size, ast.UnaryOp) for size in node.args):
-        return  # one size is open already
+    if any(isinstance(size, ast.UnaryOp) for size in node.args):  # one size is open already
+        yield from _open_features(failure, node)
+        return
     for i, size in enumerate(node.args):
         edit = replacement_edit(failure.trace.text, size, "-1")
         if edit is not None:
             written = isinstance(size, ast.Constant)
             yield Candidate((edit,), 0.7 + 0.6 * (i != 1) + 0.5 * written, "view")
+
+
+def _open_features(failure: Failure, node: ast.Call) -> Iterator[Candidate]:
+    """Yields a view that keeps the batch: ``x.view(x.size(0), -1)`` for ``x.view(-1, 9216)``."""
+    subject = node.func.value if isinstance(node.func, ast.Attribute) else None
+    if not isinstance(subject, ast.Name) or len(node.args) != 2 or len(failure.values()) < 3:
+        return
+    if not isinstance(node.args[0], ast.UnaryOp):
+        return
+    pairs = zip(node.args, (f"{subject.id}.size(0)", "-1"), strict=True)
+    edits = [replacement_edit(failure.trace.text, old, new) for old, new in pairs]
+    if all(edits):
+        yield Candidate(tuple(one for one in edits if one), 0.6, "view")
 
 
 def _shared_heads(failure: Failure, node: ast.Call) -> Iterator[Candidate]:
@@ -132,6 +146,10 @@ def _letters(failure: Failure) -> Iterator[Candidate]:
         return
     source = ast.get_source_segment(failure.trace.text, node) or ""
     spans = [*re.finditer(r"[A-Za-z.]+(?: +[A-Za-z.]+)*", source.partition("->")[0])]
+    for pattern in _with_missing_letter(failure, source, spans):
+        edit = replacement_edit(failure.trace.text, node, pattern)
+        if edit is not None:
+            yield Candidate((edit,), 0.4, "letters")
     for span in spans[::-1]:
         places = [i for i in range(span.start(), span.end()) if source[i].isalpha()]
         for i, j in combinations(places, 2):
@@ -140,6 +158,25 @@ def _letters(failure: Failure) -> Iterator[Candidate]:
             edit = replacement_edit(failure.trace.text, node, "".join(letters))
             if edit is not None:
                 yield Candidate((edit,), 0.5, "letters")
+
+
+def _with_missing_letter(
+    failure: Failure, source: str, spans: list[re.Match[str]]
+) -> Iterator[str]:
+    """Yields a pattern whose operand with a letter too few has one of another operand."""
+    ranks = [len(shape) for shape in failure.call.shapes] if failure.call else []
+    if len(ranks) != len(spans):
+        return
+    letters = [span[0].replace(" ", "") for span in spans]
+    for span, own, rank in zip(spans, letters, ranks, strict=True):
+        if len(own) != rank - 1:
+            continue
+        gap = " " if " " in span[0] else ""
+        for other in letters:
+            for place, letter in enumerate(other if len(other) == rank else ""):
+                if letter not in own:
+                    whole = gap.join((*own[:place], letter, *own[place:]))
+                    yield f"{source[: span.start()]}{whole}{source[span.end() :]}"
 
 
 def _kinds(failure: Failure) -> Iterator[Candidate]:
@@ -191,6 +228,7 @@ def shape_edits(failure: Failure) -> Iterator[Candidate]:
             yield Candidate(method_edits(failure.trace.text, array, move), cost, "shape")
     yield from _flatten_layer(failure)
     yield from _resize_edits(failure)
+    yield from _cut_table(failure)
 
 
 def _operand(failure: Failure, number: int) -> ast.expr | None:
@@ -298,3 +336,25 @@ def _resize_edits(failure: Failure) -> Iterator[Candidate]:
         edit = replacement_edit(failure.trace.text, node, resized)
         if edit is not None:
             yield Candidate((edit,), 1.2 + 0.2 * (number != smaller), "shape")
+
+
+def _cut_table(failure: Failure) -> Iterator[Candidate]:
+    """Yields a table of positions cut to the length of what it is added to.
+
+    It is kept by the class: ``x + self.table[:, :x.size(1)]``.
+    """
+    call, arrays = failure.call, [*operands(failure)]
+    if call is None or call.name not in JOINING_CALLS or (len(call.shapes), len(arrays)) != (2, 2):
+        return
+    for number, node in enumerate(arrays):
+        table, other = (tuple(map(failure.value, call.shapes[i])) for i in (number, 1 - number))
+        less = len(other) - len(table)
+        if not isinstance(node, ast.Attribute) or less < 0:
+            continue
+        pairs = zip(table, other[less:], strict=True)
+        longer = [axis for axis, (have, take) in enumerate(pairs) if have > take > 1]
+        if len(longer) == 1:
+            (axis,) = longer
+            size = f"{ast.unparse(arrays[1 - number])}.size({axis + less})"
+            cut = f"[{':, ' * axis}:{size}]"
+            yield Candidate(method_edits(failure.trace.text, node, cut), 0.5, "shape")

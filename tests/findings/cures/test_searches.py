@@ -44,6 +44,10 @@ CHANNELS = """class Net(nn.Module):
     def forward(self, x):
         return self.f(x.flatten(1))
 Net(5)(torch.randn(2, 5, 3, 3))"""
+EXCHANGED = tuple(
+    (f"torch.einsum('{pattern}->bhqk', torch.randn(2, 4, 5, 6), torch.randn(2, 4, 7, 6))", 0.5)
+    for pattern in ("bhqd,kbd", "bhqd,dkb", "bhqd,bdk", "hbqd,bkd", "qhbd,bkd", "dhqb,bkd", "bqhd,bkd", "bdqh,bkd", "bhdq,bkd")
+)
 CASES = (
     (argument_edits, "h = 6\nnn.Linear(h, 3)(torch.randn(2, 15))",
      (("nn.Linear(15, 3)(torch.randn(2, 15))", 0.9), ("nn.Linear(6, 3)(torch.randn(2, 15))", 0.9),)),
@@ -101,6 +105,24 @@ CASES = (
     (call_edits, "n = 5\nx = torch.randn(2, 3, 4)\nx.view(n, 2, n)",
      (("x.view(-1, 2, n)", 1.3), ("x.view(n, -1, n)", 1.2), ("x.view(n, 2, -1)", 1.3),)),
     (call_edits, "x = torch.randn(2, 3, 4)\nx.view(-1, 5)",
+     (("x.view(x.size(0), -1)", 0.6),)),
+    (call_edits, "x = torch.randn(2, 3, 4)\nx.reshape(-1, 5, 7)",
+     ()),
+    (call_edits, "x = torch.randn(2, 12)\nx.view(-1, 5)",
+     ()),
+    (call_edits, "x = torch.randn(2, 3, 4)\nx.view(5, -1)",
+     ()),
+    (call_edits, "(torch.randn(2, 3, 4) + 1).view(-1, 5)",
+     ()),
+    (call_edits, "torch.einsum('bhqd,bkd->bhqk', torch.randn(2, 4, 5, 6), torch.randn(2, 4, 7, 6))",
+     (("torch.einsum('bhqd,bhkd->bhqk', torch.randn(2, 4, 5, 6), torch.randn(2, 4, 7, 6))", 0.4), ("torch.einsum('bhqd,bkqd->bhqk', torch.randn(2, 4, 5, 6), torch.randn(2, 4, 7, 6))", 0.4), *EXCHANGED)),
+    (shape_edits, net("n=9", "p = nn.Parameter(torch.zeros(1, n, 4))", "x + self.p", "Net()(torch.randn(2, 5, 4))"),
+     (("        return x + self.p[:, :x.size(1)]", 0.5),)),
+    (shape_edits, net("n=9", "p = nn.Parameter(torch.zeros(n, 4))", "self.p + x", "Net()(torch.randn(2, 5, 4))"),
+     (("        return self.p[:x.size(1)] + x", 0.5),)),
+    (shape_edits, net("n=3", "p = nn.Parameter(torch.zeros(1, n, 4))", "x + self.p", "Net()(torch.randn(2, 5, 4))"),
+     ()),
+    (shape_edits, net("n=9", "p = nn.Parameter(torch.zeros(1, n, 7))", "x + self.p", "Net()(torch.randn(2, 5, 4))"),
      ()),
     (call_edits, "q = torch.randn(1, 8, 5, 4)\nk = torch.randn(1, 2, 5, 4)\nF.scaled_dot_product_attention(q, k, k)",
      (("F.scaled_dot_product_attention(q, k, k, enable_gqa=True)", 0.3),)),
