@@ -187,6 +187,15 @@ USUAL: tuple[tuple[str, str, int, str, str, str], ...] = (
         "a = nn.MultiheadAttention(16, 2, batch_first=True, kdim=24, vdim=24)",
     ),
     (
+        "numbers of numpy, of 64 bits",
+        f"{HEAD}import numpy as np\nx = np.random.rand(32, 10)\n"
+        "net = nn.Sequential(nn.Linear(10, 5), nn.ReLU())\nnet(torch.from_numpy(x))",
+        6,
+        "0",
+        "gets an array (32 × 10) of float64 beside one of float32",
+        "net(torch.from_numpy(x).float())",
+    ),
+    (
         "a view with the features of larger pictures",
         net(
             "self.c = nn.Conv2d(1, 4, 3)\nself.f = nn.Linear(784, 10)",

@@ -282,7 +282,8 @@ ITERTOOLS = Namespace(
     ),
 )
 _ARRAYS = "sqrt exp log log2 log10 sin cos tan tanh floor ceil prod"
-_TORCH = "zeros ones arange linspace eye where concatenate stack outer"
+_TORCH = "arange where concatenate stack outer"
+_DOUBLE = "zeros ones empty eye linspace full"
 
 
 def _either(name: str) -> Any:
@@ -299,8 +300,20 @@ def _either(name: str) -> Any:
 
 
 def _array(machine: Interpreter, value: Any, dtype: Any = None) -> Any:
-    """Returns an array of numpy, as a tensor."""
-    return torch_call(machine, torch.as_tensor, (value,), {"dtype": dtype} if dtype else {})
+    """Returns an array of numpy, as a tensor: real numbers have 64 bits if nothing else is said."""
+    words = {"dtype": dtype} if dtype else {}
+    found = torch_call(machine, torch.as_tensor, (value,), words)
+    plain = not dtype and isinstance(found, Tensor) and not isinstance(value, Tensor)
+    return found.double() if plain and found.is_floating_point() else found
+
+
+def _double(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns a function of torch that makes an array, as numpy has it: of 64 bits."""
+
+    def run(machine: Interpreter, *args: Any, dtype: Any = None) -> Any:
+        return torch_call(machine, function, args, {"dtype": dtype or torch.float64})
+
+    return run
 
 
 _OF_NUMBERS: dict[str, tuple[Callable[..., Any], Any]] = {  # of plain numbers, and of arrays
@@ -337,7 +350,12 @@ NUMPY = Namespace(
         **{name: _numbers(name) for name in _OF_NUMBERS},
         **{name: _either(name) for name in _ARRAYS.split()},
         **{name: TORCH.names[name] for name in _TORCH.split()},
+        **native(**{name: _double(getattr(torch, name)) for name in _DOUBLE.split()}),
         **native(abs=numeric(abs), log1p=numeric(math.log1p), array=_array, asarray=_array),
+        "random": PartialNamespace(
+            "numpy.random",
+            native(rand=_double(torch.rand), randn=_double(torch.randn), seed=_nothing),
+        ),
         "power": _either("power"),
         "float32": torch.float32,
         "float64": torch.float64,

@@ -531,6 +531,17 @@ _TENSORS = {
         _assert=_assert,
     ),
 }
+
+
+def _copied_tensor(machine: Interpreter, data: Any, dtype: Any = None, **named: Any) -> Any:
+    """Returns a tensor of numbers, or a copy of one: arrays of numpy are tensors here."""
+    words = {**named, **({"dtype": dtype} if dtype is not None else {})}
+    if isinstance(data, Tensor):
+        words.pop("requires_grad", None)
+        return torch_call(machine, torch.as_tensor, (data.detach().clone(),), words)
+    return torch_call(machine, torch.tensor, (data,), words)
+
+
 PROFILER = Namespace("torch.profiler", native(profile=_quiet, record_function=_quiet))
 TORCH = Namespace(
     "torch",
@@ -540,8 +551,9 @@ TORCH = Namespace(
         **_TENSORS,
         **QUIET,
         "spmm": torch.mm,
-        "tensor": torch.tensor,
+        "tensor": BuiltinFunction("tensor", _copied_tensor),
         "as_tensor": torch.as_tensor,
+        "from_numpy": torch.as_tensor,
         "empty_like": torch.zeros_like,
         "Tensor": torch.Tensor,
         **{

@@ -44,9 +44,12 @@ CHANNELS = """class Net(nn.Module):
     def forward(self, x):
         return self.f(x.flatten(1))
 Net(5)(torch.randn(2, 5, 3, 3))"""
+EXCHANGED_LETTERS = (
+    "bhqd,kbd bhqd,dkb bhqd,bdk hbqd,bkd qhbd,bkd dhqb,bkd bqhd,bkd bdqh,bkd bhdq,bkd"
+)
 EXCHANGED = tuple(
     (f"torch.einsum('{pattern}->bhqk', torch.randn(2, 4, 5, 6), torch.randn(2, 4, 7, 6))", 0.5)
-    for pattern in ("bhqd,kbd", "bhqd,dkb", "bhqd,bdk", "hbqd,bkd", "qhbd,bkd", "dhqb,bkd", "bqhd,bkd", "bdqh,bkd", "bhdq,bkd")
+    for pattern in EXCHANGED_LETTERS.split()
 )
 CASES = (
     (argument_edits, "h = 6\nnn.Linear(h, 3)(torch.randn(2, 15))",
