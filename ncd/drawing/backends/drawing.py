@@ -37,6 +37,7 @@ class Drawing(DrawingData):
         dark: Whether the colours are for a dark page.
         palette: The fills: "quiet", "paper" for those of the published figures, with shadows, or
             "bw" for greys.
+        paper_unit: How many points of TeX a drawing unit is on paper; 0 in a drawing for a screen.
 
     Source: V. Abbott, *Neural Circuit Diagrams* (2024).
 
