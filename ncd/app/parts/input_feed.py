@@ -150,7 +150,7 @@ def feed(
     if entry.name == token_inputs.READER:
         own = knobs.current(entry) if settings is None else settings
         tokens = token_inputs.token_input(own["v"], own["t"], LEARNED_FROM.value)
-        return InputSpec({"t": tokens.words}, numbers=tokens.numbers)
+        return InputSpec({"t": tokens.words}, numbers=tokens.numbers) if tokens else InputSpec()
     if entry.name == date_model.TRANSLATOR:
         own = knobs.current(entry) if settings is None else settings
         found = date(own, knobs.seed() if seed is None else seed)

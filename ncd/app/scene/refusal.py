@@ -209,7 +209,9 @@ def works(entry: Entry, settings: Mapping[str, int]) -> bool:
 
 
 def largest(knob: Knob, above: int, fits: Callable[[int], bool], least: int) -> int | None:
-    """Returns about the largest size from ``least`` on that fits, rounded to two digits, or None.
+    """Returns about the largest size from ``least`` on that fits, or None.
+
+    It is rounded to two digits where that fits as well: a U-Net halves its pictures.
 
     Assumes that every smaller size fits too, as cost grows with size.
 
@@ -225,8 +227,8 @@ def largest(knob: Knob, above: int, fits: Callable[[int], bool], least: int) -> 
         middle = max(low + 1, isqrt(low * high))
         low, high = (middle, high) if fits(middle) else (low, middle)
     ten = 10 ** max(0, len(str(low)) - 2)
-    neat = low // ten * ten // knob.multiple * knob.multiple
-    return max(neat, least)
+    neat = max(low // ten * ten // knob.multiple * knob.multiple, least)
+    return neat if fits(neat) else low
 
 
 def failing_op_id(error: NCDError, drawn: Term | None) -> str | None:

@@ -228,7 +228,7 @@ def opening_inputs(
         return InputSpec(text=story_beginning(seed).words)
     if entry.name == token_inputs.READER:
         tokens = token_inputs.token_input(settings["v"], settings["t"])
-        return InputSpec({"t": tokens.words}, numbers=tokens.numbers)
+        return InputSpec({"t": tokens.words}, numbers=tokens.numbers) if tokens else InputSpec()
     if entry.name == TRANSLATOR:
         date = date_input(settings["s"], settings["t"], settings["attend"], seed)
         return InputSpec(date.words, numbers=date.numbers) if date else InputSpec()

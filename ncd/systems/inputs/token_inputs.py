@@ -40,14 +40,16 @@ def text_merges(text: str) -> Merges:
     return learn_merges(text[:LONGEST_TEXT], MOST_MERGES)
 
 
-def token_input(v: int, t: int, text: str = "") -> TokenInput:
+def token_input(v: int, t: int, text: str = "") -> TokenInput | None:
     """Returns the first t tokens of a text, cut with v tokens that were learned from it.
 
-    What is left of t places is filled with zeros.
+    What is left of t places is filled with zeros; for more than a text is read of there is none.
 
     >>> token_input(258, 5, "low lower lowest").words
     ('low', '␣', 'low', 'e', 'r')
     """
+    if t > LONGEST_TEXT:
+        return None
     text = (text or SAMPLE)[:LONGEST_TEXT]
     merges = text_merges(text).prefix(v - BYTES)
     numbers = encode(text, merges)[:t]

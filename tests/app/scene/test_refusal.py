@@ -139,6 +139,11 @@ def test_the_largest_size_that_fits_is_found_and_rounded(
     assert refusal.largest(knob, above, lambda n: n <= most, least) == size
 
 
+def test_a_round_size_that_does_not_fit_is_not_offered() -> None:
+    size = refusal.largest(Knob("n", 1, 10, 1), 1000, lambda n: n <= 345 and n % 10 > 0, 1)
+    assert size is not None and 300 < size <= 345 and size % 10
+
+
 @pytest.mark.parametrize(
     ("at", "fitting", "nearest"),
     [

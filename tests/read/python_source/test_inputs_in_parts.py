@@ -266,7 +266,14 @@ class Net(nn.Module):
 """
 KINDS = {
     "named": (NAMED, ((1, 64),), ("query", "key", "value")),
-    "graph": (GRAPH, ((10, 10),), ("data.x", "data.edge_index", "data.batch")),
+    "graph": (
+        GRAPH,
+        ((10, 10),),
+        (
+            *("result of GraphConv", "result of mean_pool"),
+            *("data.x", "data.edge_index", "data.batch"),
+        ),
+    ),
     "nested": (NESTED, ((1, 64, 64, 64), (1, 64, 64)), ("images.tensors", "images.mask")),
     "condition": (FOR_A_CONDITION, ((1, 16, 32, 32),), ("x", "t", "cond")),
 }

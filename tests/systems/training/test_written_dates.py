@@ -62,7 +62,7 @@ def test_what_does_not_fit_is_cut() -> None:
 
 def test_the_decoder_is_given_what_stands_before() -> None:
     own = data(task("seq2seq-attention"), KNOBS, 0)
-    (read, before), wanted = read_and_written(own.unseen, KNOBS, torch.Generator())
+    (read, before), wanted = read_and_written(own.unseen, own.answers, KNOBS, torch.Generator())
     assert torch.equal(wanted, own.answers) and torch.equal(before[:, 1:], wanted[:, :-1])
     assert bool((before[:, 0] == WRITTEN_SYMBOLS.index(START)).all()) and read.shape[1] == 18
     for line, answer in zip(read[:20], wanted[:20], strict=True):
