@@ -86,6 +86,7 @@ RANK_ERROR = re.compile(
     r"[0-9]-?D\b|[Dd]imension out of|dimensions|\bdims\b|rank|subscripts|values for|unpack|"
     r"index out of|too many indices|Wrong shape"
 )
+NAMED_RANK = re.compile(r"\b([1-5])-?D\b")
 MOST_SIZES = 6  # of an error
 MAIN = "1x16x64"  # beside which inputs are assumed if no array is among them
 INDEX_LIMIT = 10  # below which assumed whole numbers are
@@ -109,6 +110,8 @@ def other_arrays(way: str, error: str, main: str = MAIN) -> Iterator[str]:
 
     >>> [*other_arrays("2x16", "cannot be multiplied (2x16 and 128x10)")][:2]
     ['128x16', '2x128']
+    >>> [*other_arrays("1x5x8x8", "Expected input to be 1D or 2D, got 4D instead")][:2]
+    ['1x8', '10x8']
     """
     body = way.partition("#")[0]
     below = way[len(body) :]
@@ -118,7 +121,9 @@ def other_arrays(way: str, error: str, main: str = MAIN) -> Iterator[str]:
     end = below or TRUTH_MARK * body.endswith(TRUTH_MARK)
     sizes = [int(n) for n in body.rstrip(TRUTH_MARK).split("x")]
     by_size = [_word(one, end) for one in other_sizes(sizes, error)]
-    ranks = (len(sizes) + 1, len(sizes) - 1, len(sizes) + 2, len(sizes) - 2)
+    named = sorted({int(n) for n in NAMED_RANK.findall(error)} - {len(sizes)}, reverse=True)
+    near = (len(sizes) + 1, len(sizes) - 1, len(sizes) + 2, len(sizes) - 2)
+    ranks = dict.fromkeys((*named, *near))
     by_rank = [one.format(sizes[-1]) + end for n in ranks for one in RANKS.get(n, ())]
     if below and RANGE_ERROR.search(error):
         yield from (_word(sizes, f"#{n}") for n in sizes_in(error) if n < int(below[1:]))

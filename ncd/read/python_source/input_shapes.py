@@ -82,8 +82,14 @@ def of_settings(settings: dict[str, Any]) -> Iterator[str]:
 
 
 def sequences_first(model: nn.Module) -> Iterator[str]:
-    """Yields the shape for a layer whose first dimension is the steps of a sequence."""
+    """Yields the shape for a layer of sequences, whose first dimension may be the steps.
+
+    >>> [*sequences_first(nn.GRU(8, 5))], [*sequences_first(nn.GRUCell(8, 5))]
+    (['16x2x8'], ['2x8'])
+    """
     for part in model.modules():
+        if isinstance(part, nn.RNNCellBase):
+            yield f"2x{part.input_size}"
         if isinstance(part, nn.RNNBase | nn.MultiheadAttention):
             n = part.input_size if isinstance(part, nn.RNNBase) else part.embed_dim
             yield f"2x16x{n}" if part.batch_first else f"16x2x{n}"
