@@ -110,7 +110,7 @@ def other_arrays(way: str, error: str, main: str = MAIN) -> Iterator[str]:
 
     >>> [*other_arrays("2x16", "cannot be multiplied (2x16 and 128x10)")][:2]
     ['128x16', '2x128']
-    >>> [*other_arrays("1x5x8x8", "Expected input to be 1D or 2D, got 4D instead")][:2]
+    >>> [*other_arrays("1x5x8x8", "Expected input to be 1D or 2D, got 4D instead")][2:4]
     ['1x8', '10x8']
     """
     body = way.partition("#")[0]
