@@ -12,6 +12,7 @@ from ncd.systems.language_models.byte_pair_tokens import BYTES
 READER = "tokenizer"  # the system that reads tokens
 MOST_MERGES = 1000  # a text as long as is read has fewer
 LONGEST_TEXT = 1500  # characters
+LETTER_BYTES = 4  # of a character at most
 SHOWN_SPACE = "␣"
 SAMPLE = (
     "The river is low in summer, and lower in a dry one. When it is at its lowest, the lower "
@@ -43,12 +44,12 @@ def text_merges(text: str) -> Merges:
 def token_input(v: int, t: int, text: str = "") -> TokenInput | None:
     """Returns the first t tokens of a text, cut with v tokens that were learned from it.
 
-    What is left of t places is filled with zeros; for more than a text is read of there is none.
+    What is left of t places is filled with zeros; for more than a text can have there is none.
 
     >>> token_input(258, 5, "low lower lowest").words
     ('low', '␣', 'low', 'e', 'r')
     """
-    if t > LONGEST_TEXT:
+    if t > LETTER_BYTES * LONGEST_TEXT:
         return None
     text = (text or SAMPLE)[:LONGEST_TEXT]
     merges = text_merges(text).prefix(v - BYTES)

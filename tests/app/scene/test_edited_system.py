@@ -51,7 +51,9 @@ def test_edits_are_made_one_after_the_other() -> None:
 
 
 def test_no_edit_leaves_the_text_as_it_is() -> None:
-    assert system_after(CHAIN, ()).system is visitor_system(CHAIN)
+    found, plain = system_after(CHAIN, ()), visitor_system(CHAIN)
+    assert found.system.entry.text == plain.entry.text and found.edits == ()
+    assert found.system.entry.build() == plain.entry.build()
 
 
 def test_the_text_of_an_edited_system_gives_the_same_term() -> None:

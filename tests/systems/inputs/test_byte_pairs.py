@@ -173,6 +173,8 @@ def test_the_first_tokens_of_a_text_go_in() -> None:
     assert token_input(BYTES, 4, "é!").numbers == (0xC3, 0xA9, 33, 0)
     assert len(token_input(BYTES, 5000, "a" * 5000).words) == 5000
     assert token_input(BYTES, 5000, "a" * 5000).words.count("a") == LONGEST_TEXT
+    assert len(token_input(BYTES, 4 * LONGEST_TEXT, "a").words) == 4 * LONGEST_TEXT
+    assert token_input(BYTES, 4 * LONGEST_TEXT + 1, "a") is None
 
 
 def test_it_opens_with_the_sample() -> None:
