@@ -108,9 +108,12 @@ class Entry:
         return self.notes(**every) if callable(self.notes) else self.notes
 
     def look(self, knobs: Mapping[str, int], notes: bool = True) -> dict[str, Any]:
-        """Returns drawing options for :func:`ncd.draw`; with callouts if ``notes``."""
+        """Returns drawing options for :func:`ncd.draw`; with callouts if ``notes``.
+
+        They are the caller's own, to be changed.
+        """
         own = {"title": self.title, "bands": self.bands, "cells": self.cells, "width": self.width}
-        return {"notes": self.callouts(knobs) if notes else {}, **own}
+        return {"notes": {**self.callouts(knobs)} if notes else {}, **own}
 
     def build(self, /, **knobs: int) -> Term:
         """Returns the term at these knobs, the others at their defaults.

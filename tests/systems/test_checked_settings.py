@@ -52,6 +52,15 @@ def test_an_entry_builds_its_term_at_checked_settings() -> None:
     assert ENTRY.look({}, notes=False) == {"notes": {}, **look}
 
 
+@pytest.mark.parametrize("name", ["multi-head-attention", "rotary", "unet"])
+def test_what_is_changed_in_a_look_is_no_other_s(name: str) -> None:
+    entry = ncd.catalogue[name]
+    before = dict(entry.callouts({}))
+    own = entry.look({})
+    own["notes"] |= {"Q": "what is looked for"}
+    assert dict(entry.callouts({})) == before == entry.look({})["notes"]
+
+
 def test_a_catalogue_names_the_nearest_system_or_the_one_of_a_topic() -> None:
     own = Catalogue([ENTRY])
     assert [*own] == ["picked-row"] and own.sections == {"": (ENTRY,)}
