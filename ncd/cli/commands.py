@@ -42,9 +42,9 @@ from ncd.cli.system_argument import (
     is_file,
     named_system,
     note_pair,
-    own_text,
     refuse_catalogue_inputs,
     refuse_inputs,
+    title_source_and_text,
 )
 from ncd.errors import ParseError
 from ncd.language.terms import Term
@@ -316,7 +316,7 @@ def _page_of(args: argparse.Namespace) -> str:
     if not is_file(args.name):
         refuse_catalogue_inputs(args)
         return ncd.catalogue[args.name].name
-    _, _, given = own_text(args.name, args.inputs)
+    _, _, given = title_source_and_text(args.name, args.inputs)
     if given is None:
         return _add_served_module(args.name, args.inputs)
     text = compress_text(given)
@@ -327,12 +327,12 @@ def _page_of(args: argparse.Namespace) -> str:
 
 
 def site(args: argparse.Namespace) -> int:
-    from ncd.cli.site_entries import own_entries
+    from ncd.cli.site_entries import read_site_entries
     from ncd.site.site_files import selected_entries, write_site
     from ncd.systems.training.trained_weights import TrainedWeights, shipped_weights
 
     names = [place for place in args.names if not is_file(place)]
-    own = own_entries([place for place in args.names if is_file(place)], args.inputs)
+    own = read_site_entries([place for place in args.names if is_file(place)], args.inputs)
     entries = [each.entry for each in own.values()]
     entries += selected_entries(names) if names or not own else []
 

@@ -10,16 +10,16 @@ from ncd.cli.output import package_facts
 from ncd.cli.system_argument import (
     check_runs,
     needs_run,
-    own_text,
     refuse_inputs,
     text_term,
+    title_source_and_text,
 )
 from ncd.errors import ParseError
 from ncd.read.configs.config_reader import is_config, read_config
 from ncd.read.recognise import is_source
 from ncd.read.torch_module.from_torch import imported_file
 from ncd.systems.catalogue_entry import Entry
-from ncd.systems.term_entry import own_name, term_entry
+from ncd.systems.term_entry import term_entry, visitor_system_name
 from ncd.systems.training.trained_weights import TrainedWeights, weights_of_module
 
 
@@ -35,29 +35,29 @@ class OwnEntry:
     weights: TrainedWeights | None = None
 
 
-def own_entry(place: str, inputs: str) -> OwnEntry:
+def read_site_entry(place: str, inputs: str) -> OwnEntry:
     """Returns the entry of a file, of a module in one, or of standard input.
 
     Raises:
         NCDError: For a file that cannot be read, or that fails.
     """
-    title, source, text = own_text(place, inputs)
+    title, source, text = title_source_and_text(place, inputs)
     facts = {"system": place, "inputs": inputs, **package_facts()}
     if text is None:
         found = imported_file(place, inputs)
         check_runs(place, found.failure)
         weights = weights_of_module(found.module(), title)
-        name = own_name(title)
+        name = visitor_system_name(title)
         entry = term_entry(found.term, name, title, source, independent_only=True)
         return OwnEntry(entry, facts, weights)
     if is_config(text):
         model = read_config(text)
-        return OwnEntry(model.entry(own_name(model.title), text), facts)
-    term, name, least = text_term(text, place), own_name(title), is_source(text)
+        return OwnEntry(model.entry(visitor_system_name(model.title), text), facts)
+    term, name, least = text_term(text, place), visitor_system_name(title), is_source(text)
     return OwnEntry(term_entry(term, name, title, source, text, independent_only=least), facts)
 
 
-def own_entries(places: Sequence[str], inputs: str) -> dict[str, OwnEntry]:
+def read_site_entries(places: Sequence[str], inputs: str) -> dict[str, OwnEntry]:
     """Returns the entries of files by their names; ``inputs`` are of the modules among them.
 
     Raises:
@@ -68,7 +68,7 @@ def own_entries(places: Sequence[str], inputs: str) -> dict[str, OwnEntry]:
         refuse_inputs(inputs, "none is given", "FILE.py:NAME")
     found: dict[str, OwnEntry] = {}
     for place in dict.fromkeys(places):
-        given = own_entry(place, inputs if needs_run(place) else "")
+        given = read_site_entry(place, inputs if needs_run(place) else "")
         if other := found.get(given.entry.name):
             both = f"{other.facts['system']} and {place} would both be {given.entry.name}"
             raise ParseError(both, cure="a copy of one under another name")

@@ -74,7 +74,7 @@ def named_system(args: argparse.Namespace) -> GivenSystem:
     if args.preset:
         fact = f"--preset is of a system of the catalogue, and {place!r} is a file"
         raise ParseError(fact, cure="--set")
-    title, source, text = own_text(place, inputs)
+    title, source, text = title_source_and_text(place, inputs)
     facts = {"system": place, "inputs": inputs, **package_facts()}
     if text is not None:
         term = _with_sizes(text_term(text, place), args.set)
@@ -86,7 +86,7 @@ def named_system(args: argparse.Namespace) -> GivenSystem:
     return GivenSystem(term, title, title, source, {}, facts)
 
 
-def own_text(place: str, inputs: str) -> tuple[str, str, str | None]:
+def title_source_and_text(place: str, inputs: str) -> tuple[str, str, str | None]:
     """Returns the title and the source of a file, and its text; None in its place if it is run.
 
     Raises:

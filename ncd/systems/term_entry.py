@@ -17,10 +17,10 @@ from ncd.systems.catalogue_entry import Entry
 MAX_SLIDER_SIZE = 10**6  # larger sizes get no slider
 
 
-def own_name(title: str) -> str:
+def visitor_system_name(title: str) -> str:
     """Returns the name of an own system, as in addresses; the catalogue has none like it.
 
-    >>> own_name("Small Net_2")
+    >>> visitor_system_name("Small Net_2")
     'own-small-net-2'
     """
     return f"own-{re.sub('[^a-z0-9]+', '-', title.lower())}".strip("-")

@@ -27,7 +27,8 @@ sharply differences count. A new kind of picture needs no training: write a sent
 and take the one that is nearest.
 
 The weights here have learned from handwritten digits and six ways to name them, such as "the digit
-seven". They know no list of ten classes: draw a digit, and the nearest sentence says which it is.
+seven". They know no list of ten classes: with ten sentences, draw a digit, and mostly the nearest
+says which it is.
 
 The pictures are read by a [vision transformer](vit) at its class vector, the sentences by a
 transformer whose words see only those before, at their last word, which has seen all.

@@ -7,7 +7,7 @@ import pytest
 import ncd
 from ncd.notation.term_reader import parse
 from ncd.systems.catalogue_entry import Entry
-from ncd.systems.term_entry import MAX_SLIDER_SIZE, own_name, term_entry
+from ncd.systems.term_entry import MAX_SLIDER_SIZE, term_entry, visitor_system_name
 
 CHAIN = 'Id("~y:5 m:8") >> Linear("m -> k:3", "A") >> Linear("k -> m", "B")'
 
@@ -59,6 +59,6 @@ def test_sizes_that_follow_from_others_need_no_knob(only: bool, names: list[str]
 
 
 def test_an_own_name_is_fit_for_an_address_and_of_no_system() -> None:
-    assert own_name("Small Net_2") == "own-small-net-2"
-    assert own_name("模型") == "own"
-    assert not {own_name(name) for name in ncd.catalogue} & set(ncd.catalogue)
+    assert visitor_system_name("Small Net_2") == "own-small-net-2"
+    assert visitor_system_name("模型") == "own"
+    assert not {visitor_system_name(name) for name in ncd.catalogue} & set(ncd.catalogue)

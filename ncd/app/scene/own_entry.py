@@ -27,7 +27,7 @@ from ncd.read.configs.config_reader import is_config, read_config
 from ncd.read.recognise import Reading, is_source
 from ncd.run.module import CircuitModule
 from ncd.systems.catalogue_entry import Entry
-from ncd.systems.term_entry import own_name, term_entry
+from ncd.systems.term_entry import term_entry, visitor_system_name
 from ncd.systems.training.trained_weights import weights_of_module
 
 # --- PyTorch that a visitor pastes: read in another process, while other visitors go on
@@ -256,7 +256,7 @@ def add_served_module(
 
     Raises NCDError for a term that cannot be built.
     """
-    name = own_name(title)
+    name = visitor_system_name(title)
     SERVED_MODULES[name] = term_entry(
         term, name, title, "A module of your own", name, independent_only=True
     )

@@ -26,7 +26,7 @@ from ncd.findings.reading.traced_numbers import (
     SourceNumber,
     TracedInteger,
     expression,
-    whole_number,
+    traced_integer,
 )
 
 # --- The symbols of one reading: what each stands for, and every test that torch made on them
@@ -72,7 +72,7 @@ class SizeTable(ShapeEnv):
         if key not in self._at:
             symbol = self._symbol(place.value, f"n{len(self.values)}")
             self.places[symbol] = place
-            self._at[key] = whole_number(place.value, symbol, self)
+            self._at[key] = traced_integer(place.value, symbol, self)
         return self._at[key]
 
     def window(self, expr: sympy.Expr) -> sympy.Symbol:
@@ -106,7 +106,7 @@ class SizeTable(ShapeEnv):
     def from_torch(self, size: Any) -> int:
         """Returns a size of torch as the source sees it."""
         expr = self.expr(size)
-        return whole_number(self.value(expr), expr, self)
+        return traced_integer(self.value(expr), expr, self)
 
     def expr(self, size: Any) -> sympy.Expr:
         """Returns the expression of a size of torch or of the source."""

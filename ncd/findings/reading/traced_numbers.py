@@ -63,7 +63,7 @@ class TracedInteger(int):
         return _record_comparison(self, other, sympy.Ge, int.__ge__)
 
     def __neg__(self) -> int:
-        return whole_number(-int(self), -self.expr, self.table)
+        return traced_integer(-int(self), -self.expr, self.table)
 
     def __pos__(self) -> TracedInteger:
         return self
@@ -105,7 +105,7 @@ def expression(value: Any, table: Any) -> sympy.Expr:
     return sympy.Integer(int(value))
 
 
-def whole_number(value: int, expr: sympy.Expr, table: Any) -> int:
+def traced_integer(value: int, expr: sympy.Expr, table: Any) -> int:
     """Returns a whole number with its expression; a plain one if that is a number."""
     if expr.is_number or len(expr.free_symbols) > 12 or expr.count_ops() > OPS:
         return value
@@ -128,14 +128,14 @@ def as_whole(value: Any) -> Any:
         return value if isinstance(value, TracedInteger) else int(value)
     number = float(value)
     expr = value.expr if number == int(number) else sympy.floor(value.expr)
-    return whole_number(int(number), expr, value.table)
+    return traced_integer(int(number), expr, value.table)
 
 
 def floor_or_ceil(value: Any, to: Callable[[float], int]) -> int:
     """Returns ``math.floor`` or ``math.ceil`` of a number."""
     function = sympy.ceiling if to is ceil else sympy.floor
     if isinstance(value, Real):
-        return whole_number(to(float(value)), function(value.expr), value.table)
+        return traced_integer(to(float(value)), function(value.expr), value.table)
     return value if isinstance(value, TracedInteger) else to(value)
 
 
@@ -165,7 +165,7 @@ def _operator(name: str, plain: type, combine: Any, reflected: bool) -> Callable
         except (ArithmeticError, TypeError, ValueError, AssertionError):
             return value
         if isinstance(value, int):
-            return whole_number(value, expr, self.table)
+            return traced_integer(value, expr, self.table)
         return _real(value, expr, self.table) if isinstance(value, float) else value
 
     return operate

@@ -485,7 +485,7 @@ def _line(tensor: Tensor) -> tuple[int, int] | None:
 class GroupChanges(ImportRecorder):
     """Records the steps that make spatial groups, and that split them."""
 
-    def whole_groups(self, x: ImportedValue, *parts: Iterable[Dim]) -> ImportedValue:
+    def split_partial_groups(self, x: ImportedValue, *parts: Iterable[Dim]) -> ImportedValue:
         """Returns the value with plain atoms for each spatial group that no part has whole."""
         sets = [{*all_atoms(part)} for part in parts]
         held = resolved_atoms(x.slot.atoms)
@@ -732,7 +732,7 @@ class DimensionBuilder(GroupChanges):
         long = {-i for i in both if size(x.dims[-i]) == size(y.dims[-i])}
         places = range(-len(x.dims), 0)
         met, rest = ([x.dims[i] for i in places if (i in long) is here] for here in (True, False))
-        return self.whole_groups(x, met, rest)
+        return self.split_partial_groups(x, met, rest)
 
     def materialise(self, x: ImportedValue) -> ImportedValue:
         """Returns the value with every atom of its dimensions in its array."""

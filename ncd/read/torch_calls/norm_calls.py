@@ -62,7 +62,7 @@ def layer_norm(
 def _split_groups(g: DimensionBuilder, x: ImportedValue, count: int) -> ImportedValue:
     """Returns the value without spatial groups that the last dimensions have one side of."""
     at = len(x.dims) - count
-    return g.whole_groups(x, x.dims[:at], x.dims[at:])
+    return g.split_partial_groups(x, x.dims[:at], x.dims[at:])
 
 
 def standardise(g: DimensionBuilder, x: ImportedValue, atoms: Dim, eps: float) -> ImportedValue:

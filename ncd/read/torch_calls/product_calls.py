@@ -60,7 +60,7 @@ def linear(g: DimensionBuilder, x: Operand, weight: Any, bias: Any = None) -> Im
         found = matmul(g, value, _reversed_dims(weight))
         return found if bias is None else broadcast(g, found, bias, "$1 + $2")
     value = g.materialise(value)
-    value = g.whole_groups(value, value.dims[:-1], value.dims[-1:])
+    value = g.split_partial_groups(value, value.dims[:-1], value.dims[-1:])
     before = value.dims[-1]
     after = new_dim(weight.tensor.shape[0], g.axis_hint(weight, 0, "out"))
     if not before:
@@ -164,7 +164,7 @@ def _split_factors(
     for one, other in ((x, y), (y, x)):
         both = [d for d, e in zip(one.dims[-3::-1], other.dims[-3::-1], strict=False) if d and e]
         alone = [dim for dim in one.dims[:-2] if dim not in both]
-        found.append(g.whole_groups(one, both, alone, one.dims[-2:-1], one.dims[-1:]))
+        found.append(g.split_partial_groups(one, both, alone, one.dims[-2:-1], one.dims[-1:]))
     return found[0], found[1]
 
 
@@ -255,7 +255,7 @@ def einsum(
         g.reject_call("an einsum with dots, or with a letter twice")
     values = [g.materialise(g.value(x)) for x in given]
     values = [
-        g.whole_groups(x, *_parts(x, word, words, right))
+        g.split_partial_groups(x, *_parts(x, word, words, right))
         for x, word in zip(values, words, strict=True)
     ]
     known: dict[str, Dim] = {}

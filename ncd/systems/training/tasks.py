@@ -235,7 +235,7 @@ def shape_count() -> int:
 
 
 def sequence_data(own: Sequences) -> Callable[[Mapping[str, int], torch.Generator], Data]:
-    def made(knobs: Mapping[str, int], random: torch.Generator) -> Data:
+    def make_data(knobs: Mapping[str, int], random: torch.Generator) -> Data:
         t, v = knobs["t"], knobs["v"]
         unseen = own.make(UNREAD, t, v, generator(random.initial_seed(), "unseen sequences"))
 
@@ -246,7 +246,7 @@ def sequence_data(own: Sequences) -> Callable[[Mapping[str, int], torch.Generato
         source = "sequences made up from the seed"
         return Data(train, unseen, own.answers(unseen), source)
 
-    return made
+    return make_data
 
 
 def date_data(knobs: Mapping[str, int], random: torch.Generator) -> Data:
@@ -414,12 +414,12 @@ def pair_loss(scores: Tensor, digits: Tensor) -> Tensor:
     return (F.cross_entropy(scores, right) + F.cross_entropy(scores.T, right)) / 2
 
 
-def said_digits(scores: Tensor, digits: Tensor) -> Tensor:
+def best_sentence_digits(scores: Tensor, digits: Tensor) -> Tensor:
     """Returns what the best sentence of each picture says (n), of the sentences in its run.
 
     ``scores`` are (n, j): runs of j pictures and their j sentences. ``digits`` are (n).
 
-    >>> said_digits(torch.tensor([[1.0, 2.0], [0.0, 3.0]]), torch.tensor([4, 5])).tolist()
+    >>> best_sentence_digits(torch.tensor([[1.0, 2.0], [0.0, 3.0]]), torch.tensor([4, 5])).tolist()
     [5, 5]
     """
     j = scores.shape[1]
@@ -428,7 +428,7 @@ def said_digits(scores: Tensor, digits: Tensor) -> Tensor:
 
 def pair_accuracy(scores: Tensor, digits: Tensor) -> float:
     """Returns the share of pictures whose best sentence says their digit."""
-    return float((said_digits(scores, digits) == digits).float().mean())
+    return float((best_sentence_digits(scores, digits) == digits).float().mean())
 
 
 def class_loss(chances: Tensor, labels: Tensor) -> Tensor:

@@ -148,7 +148,7 @@ def test_a_number_whose_expression_is_too_long_becomes_plain(table: SizeTable) -
     assert type(one - one) is int
     (x, y, *_) = table.values
     long = sympy.Add(*[(x + n) * (y + n) ** 2 for n in range(traced_numbers.OPS // 4)])
-    assert type(traced_numbers.whole_number(3, long, table)) is int
+    assert type(traced_numbers.traced_integer(3, long, table)) is int
 
 
 def test_whole_numbers_of_real_ones(table: SizeTable) -> None:

@@ -24,10 +24,10 @@ from ncd.systems.training.captions import (
 from ncd.systems.training.labelled_images import rewrite_digits
 from ncd.systems.training.tasks import (
     as_other_hands,
+    best_sentence_digits,
     data,
     pair_accuracy,
     pair_loss,
-    said_digits,
     task,
 )
 from ncd.systems.training.training_loop import TaskTraining
@@ -115,7 +115,7 @@ def test_pairs_of_one_digit_share_what_is_right() -> None:
 def test_a_picture_is_right_where_its_best_sentence_names_its_digit() -> None:
     scores = torch.tensor([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0], [1.0, 0.0]])
     digits = torch.tensor([3, 8, 5, 5])  # two runs of two
-    assert said_digits(scores, digits).tolist() == [8, 8, 5, 5]
+    assert best_sentence_digits(scores, digits).tolist() == [8, 8, 5, 5]
     assert pair_accuracy(scores, digits) == 0.75
 
 

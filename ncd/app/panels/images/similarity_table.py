@@ -76,12 +76,15 @@ def loss(cosines: Tensor, scale: float) -> tuple[float, float]:
 def _table(scene: Scene, cosines: Tensor, way: str, scale: float) -> str:
     """Returns the table, whose rows are pictures and whose columns are sentences."""
     shown = numbers(cosines, way, scale)
+    given = scene.inputs_spec.pictures
+    # No sentence is known to belong to a visitor's own picture, which is the first.
+    unpaired = 1 if given and given[0].kind != "sample" else 0
     head = "".join(
         f'<th scope="col" class="number">{markup.text(each)}</th>' for each in _sentences(scene)
     )
     rows = "".join(
         f'<tr><th scope="row">{_thumb(scene, i)}</th>'
-        + "".join(_cell(float(x), i == j, way) for j, x in enumerate(row))
+        + "".join(_cell(float(x), i == j and i >= unpaired, way) for j, x in enumerate(row))
         + "</tr>"
         for i, row in enumerate(shown)
     )

@@ -17,7 +17,7 @@ from ncd.circuit.elaborate import elaborate
 from ncd.explain.colour_scale import ColourRange
 from ncd.site import markup
 from ncd.systems.training.sequence_data import NOT_ASKED, SEQUENCES
-from ncd.systems.training.tasks import Data, Task, data, said_digits
+from ncd.systems.training.tasks import Data, Task, best_sentence_digits, data
 from ncd.systems.training.training_loop import answer_unseen, check_room
 from ncd.systems.training.written_dates import READ_SYMBOLS, WRITTEN_SYMBOLS, as_symbols
 
@@ -184,7 +184,7 @@ def _digits(own: Data, chances: Tensor, answers: Tensor) -> tuple[int, tuple[Exa
 def _pairs(own: Data, scores: Tensor, answers: Tensor) -> tuple[int, tuple[ExamplePicture, ...]]:
     """Returns the images whose best sentence names another digit, the most confident first."""
     sure = scores.softmax(1).amax(1)
-    return _misread(own, sure, said_digits(scores, answers), answers)
+    return _misread(own, sure, best_sentence_digits(scores, answers), answers)
 
 
 def _misread(

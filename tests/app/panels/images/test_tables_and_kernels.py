@@ -68,6 +68,14 @@ def test_a_sentence_of_the_table_is_in_words_where_it_is_a_caption() -> None:
     told = shown(SIMILARITY_TABLE, scene("clip", feed=digits, i=2, j=3))
     assert told.rows[0][1:] == ["the digit three", "the digit four", "the digit five"]
     assert "numbers of the words" not in told.text
+    own = shown(
+        SIMILARITY_TABLE,
+        scene("clip", feed=InputSpec(pictures=(pictures.drawing("4020c020.80208ff0"),)), i=2, j=2),
+    )
+    framed = [
+        [("outline" in x) for x in re.findall(r"<td[^>]*>", y)] for y in inside(own.html, "tr")
+    ]
+    assert framed[1:] == [[False, False], [False, True]]  # no sentence is known to be a drawing's
     random = shown(SIMILARITY_TABLE, scene("clip", i=2, j=3))
     assert "The columns are the numbers of the words." in random.text
 
