@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import replace
 from io import BytesIO
@@ -175,6 +176,64 @@ def test_a_distribution_is_bars_as_high_as_its_shares() -> None:
     heights = (pixels(made)[..., 3] > 0).sum(0)
     assert heights.tolist() == [4, 7, 24]  # of 24 pixels, the largest being full
     assert sizes(of("v:3", torch.tensor([0.1, 0.2, 0.7]))) == [(1, 3)]
+
+
+@pytest.mark.parametrize(
+    ("text", "origin", "tiles", "size"),
+    [  # maps have sides of 90, of 54 up to four and of 36, two or six in a row with 4 between
+        ("~y:3 ~x:6", "", 1, (90, 45)),
+        ("~y:1 ~x:9", "", 1, (90, 30)),  # no side is under a third
+        ("~y:9 ~x:1", "", 1, (30, 90)),
+        ("~y:2 ~x:2 h:2", "", 2, (112, 54)),
+        ("~y:2 ~x:2 h:3", "", 3, (112, 112)),
+        ("~y:2 ~x:2 h:4", "", 4, (112, 112)),
+        ("~y:2 ~x:2 h:5", "", 5, (196, 36)),
+        ("~y:2 ~x:2 h:7", "", 7, (236, 76)),
+        ("~y:2 ~x:2 h:19", "", 18, (236, 116)),
+        # features take 5 a position, from 22 to 56, and heads 22 across or 100 together
+        ("~t:4 m:6", "", 1, (56, 22)),
+        ("~t:5 m:6", "", 1, (56, 25)),
+        ("~t:12 m:6", "", 1, (56, 56)),
+        ("m:3 k:4", "", 1, (56, 22)),
+        ("~t:5 k:6 h:2", "", 2, (48, 25)),
+        ("~t:5 k:16 h:8", "", 8, (100, 25)),
+        ("~t:5 k:16 h:9", "", 8, (100, 25)),
+        # channels have sides of 26, four in a row; what stands alone, of 52
+        ("c:2 u:4x8", "", 2, (56, 13)),
+        ("c:5 u:8x4", "", 5, (64, 56)),
+        ("c:9 u:4x4", "", 8, (116, 56)),
+        ("u:4x8", "", 1, (52, 26)),
+        ("u:2x4x4", "", 1, (26, 52)),
+        # pictures that go in have sides of 52, or of 36 beside others
+        ("c:3 g:1 u:4x8", "input", 1, (52, 26)),
+        ("b:2 c:3 u:4x4", "input", 2, (76, 36)),
+        ("b:9 c:1 u:4x4", "input", 8, (156, 76)),
+        ("~t:3 u:4x4", "input", 3, (86, 26)),
+        ("c:2 u:4x4", "input", 2, (56, 26)),
+        # a vector takes 4 a number, from 24 to 90
+        ("m:5", "", 1, (24, 12)),
+        ("m:10", "", 1, (40, 12)),
+        ("m:23", "", 1, (90, 12)),
+        ("v:10", "softmax", 1, (40, 24)),
+        ("v:128", "softmax", 1, (90, 24)),
+        ("v:129", "softmax", 1, (90, 12)),
+    ],
+)
+def test_the_room_of_a_picture_follows_from_its_axes(
+    text: str, origin: str, tiles: int, size: tuple[float, float]
+) -> None:
+    array = ncd.Array.parse(text)
+    cells = thumbnail_cells(array, torch.rand(array.shape), origin)
+    assert cells is not None and len(cells.maps) == tiles * cells.grid.kind.channels
+    assert (cells.frame.width, cells.frame.height) == pytest.approx(size)
+    boxes = [*cells.grid.boxes]
+    assert len(boxes) == tiles and (boxes[0].x0, boxes[0].y0) == (0, 0)
+    assert {(round(box.width, 6), round(box.height, 6)) for box in boxes} == {
+        (round(boxes[0].x1, 6), round(boxes[0].y1, 6))
+    }
+    for one, two in itertools.combinations(boxes, 2):  # 4 apart at least, across or down
+        across = max(two.x0 - one.x1, one.x0 - two.x1)
+        assert max(across, two.y0 - one.y1) >= 4 - 1e-9
 
 
 # --- In which colours

@@ -113,9 +113,7 @@ def chart(scene: Scene, found: MeasuredCost | None) -> go.Figure:
     ops = sorted(scene.cost.ops, key=lambda op: -op.flops)[:MAX_CHART_OPS]
     flops = {"FLOPs": [op.flops / (scene.cost.flops or 1) for op in ops]}
     whole = sum(found.seconds.values()) if found else 0
-    times = (
-        {"Time": [found.seconds.get(op.node, 0) / whole for op in ops]} if found and whole else {}
-    )
+    times = {"Time": [found.seconds[op.node] / whole for op in ops]} if found and whole else {}
     return charts.bars("Share of each op", [op.label for op in ops], flops | times)
 
 

@@ -83,6 +83,31 @@ def test_curves_of_earlier_runs_are_kept_three_deep_and_for_their_page() -> None
     assert len(made) == 6
 
 
+@pytest.mark.parametrize(("system", "share"), [("lenet", True), ("unet", False)])
+def test_curves_reach_as_far_as_the_longest_run(system: str, share: bool) -> None:
+    now: Any = SimpleNamespace(
+        page=system, run=SimpleNamespace(steps=100, progress=[*run(4, 2, scores=(0.25,))])
+    )
+    before = (("1 steps before", run(3, scores=(0.5,))),)
+    shown: list[tuple[Any, str, str]] = []
+    with (
+        patch.object(st, "session_state", {training.EARLIER: (system, before)}),
+        patch.object(training.charts, "render", lambda *given: shown.append(given)),
+    ):
+        training._curves(now, task(system))
+    title = f"{training.NAMES[task(system).measure].capitalize()} on unseen examples"
+    assert [(key, said) for _, key, said in shown] == [
+        ("loss", "Loss of each batch: from 4 at step 1 to 2 at step 2"),
+        ("score", f"{title}: from 0.25 at step 1 to 0.25 at step 1"),
+    ]
+    losses, scores = (figure for figure, *_ in shown)
+    assert [(line.x, line.y) for line in losses.data] == [((1, 2), (4, 2)), ((1,), (3,))]
+    assert [(line.x, line.y) for line in scores.data] == [((1,), (0.25,)), ((1,), (0.5,))]
+    for figure in (losses, scores):
+        assert figure.layout.xaxis.range == (0, 1200)
+    assert scores.layout.yaxis.tickformat == (".0%" if share else "")
+
+
 # --- two runs beside each other -------------------------------------------------------------------
 
 
