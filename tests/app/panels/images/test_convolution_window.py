@@ -9,6 +9,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
+import streamlit as st
 import torch
 from torch.nn import functional as F
 
@@ -17,14 +18,17 @@ from ncd.app.panels.images import convolution_window, receptive_field
 from ncd.app.panels.images.convolution_window import (
     CONVOLUTION_WINDOW,
     TransposedSizes,
+    WindowPlanes,
     WindowSizes,
     window_planes,
 )
+from ncd.app.parts import heatmap
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
+from ncd.ops.sliding_window import WindowWalk
 from ncd.systems.inputs.run_inputs import opening_inputs
 from ncd.systems.training.trained_weights import shipped_weights
-from tests.app.panels.views import inside, scene, tags, text
+from tests.app.panels.views import images, inside, scene, shown, tags, text
 
 
 def page(name: str = "convolution", **knobs: int) -> Scene:
@@ -332,3 +336,177 @@ def test_a_window_is_about_the_first_op_that_slides_and_its_output() -> None:
     assert about(circuit, cell.id) == about(circuit, cell.outputs[0].id) == {}
     assert about(circuit, cell.inputs[0].id) is None
     assert about(scene("layer-norm").circuit, "n0") is None
+
+
+# --- what is chosen -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "knobs", "map", "count"),
+    [
+        ("convolution", {"f": 1}, 0, 1),
+        ("convolution", {"f": 2}, 1, 2),
+        ("convolution", {"f": 16, "x": 8}, 15, 16),
+        ("convolution", {"f": 9, "g": 2, "x": 8}, 16, 18),
+        ("convolution", {"f": 2, "n": 3, "x": 8}, 0, 2),
+        ("convolution", {"f": 2, "n": 1, "x": 8}, 1, 2),
+        ("pooling", {"c": 3, "x": 8}, 2, 3),
+    ],
+    ids=str,
+)
+def test_each_map_has_a_button_with_its_picture_in_groups_of_sixteen(
+    name: str, knobs: dict[str, int], map: int, count: int
+) -> None:
+    own = page(name, **knobs)
+    volume, result = own.settings["n"] == 3, own.trace.outputs[0].numpy()
+    slices = result.shape[1] if volume else 1
+    data = sent(own, map=str(map))
+    html = str(data["maps"])
+    shown = [] if count == 1 else [i for i in range(count) if i // 16 == map // 16]
+    assert [(own["data-pick"], own["aria-pressed"]) for own in tags(html, "button")] == [
+        (f"map={i}", str(i == map).lower()) for i in shown
+    ]
+    pictures = [result[i, slices // 2] if volume else np.atleast_2d(result[i]) for i in shown]
+    grey = name == "pooling"  # as the picture that goes in; what is learned has two signs
+    assert [(own["alt"], own["src"]) for own in tags(html, "img")] == [
+        (f"map {i + 1}", convolution_window._plane_address(picture, grey))
+        for i, picture in zip(shown, pictures, strict=True)
+    ]
+    assert data["made"] == (
+        convolution_window._plane_address(window_planes(own, map, slices // 2).result, grey)
+    )
+    assert (f"of {count}" in text(html)) == (0 < len(shown) < count)
+    ends = [(own["min"], own["value"], own["max"]) for own in tags(html, "input")]
+    assert ends == ([("0", str(slices // 2), str(slices - 1))] if volume else [])
+    assert (f"slice {slices // 2 + 1}" in html) == volume
+
+
+def test_large_maps_are_pooled_on_their_buttons_and_large_pictures_are_not_drawn() -> None:
+    own = page(x=130, p=0, f=2)
+    (one, _) = tags(str(sent(own)["maps"]), "img")
+    pooled = heatmap.pool(own.trace.outputs[0][0].numpy(), 64).maps
+    assert one["src"] == convolution_window._plane_address(pooled, False)
+    with patch.object(convolution_window, "LARGEST", 130 * 130):
+        assert sent(own)
+    with patch.object(convolution_window, "LARGEST", 130 * 130 - 1):
+        said = shown(CONVOLUTION_WINDOW, own).text
+    assert said.startswith("The window is drawn on at most 16,899 numbers.Of 16,900 numbers")
+
+
+@pytest.mark.parametrize(
+    ("knobs", "count", "names"),
+    [
+        ({"c": 3}, 1, 3),
+        ({"c": 1}, 1, 1),
+        ({"c": 3, "g": 3}, 3, 3),
+        ({"c": 1, "g": 3}, 1, 1),
+        ({"c": 13, "x": 8}, 12, 13),
+    ],
+    ids=str,
+)
+def test_the_planes_are_pictures_of_their_own_or_one_in_colours(
+    knobs: dict[str, int], count: int, names: int
+) -> None:
+    own = page(**knobs)
+    found = window_planes(own, 0)
+    addresses = convolution_window._input_addresses(own, found)
+    assert len(found.names) == len(found.planes) == names and len(addresses) == count
+    if own.inputs_spec.pictures and found.names == convolution_window.COLOURS:
+        pixels = np.moveaxis(found.planes.clip(0, 1), 0, -1)
+        (made,) = images(f'<img src="{addresses[0]}">')
+        assert made.tolist() == np.round(255 * pixels).tolist()
+    else:
+        pictured = bool(own.inputs_spec.pictures)
+        assert addresses == [
+            convolution_window._plane_address(plane, pictured) for plane in found.planes[:12]
+        ]
+
+
+@pytest.mark.parametrize(
+    ("result", "walk", "learns", "place"),
+    [
+        ([[9, 1, 1, 9], [1, 2, -3, 1], [9, 1, 1, 9]], ((1, 1), (1, 1)), True, (1, 2)),
+        ([[9, 1, 1, 9], [1, 2, -3, 1], [9, 1, 1, 9]], ((1, 2), (2, 2)), True, (1, 2)),
+        ([[9, 1, 1, 9], [1, 2, -3, 1], [9, 1, 1, 9]], ((0, 3), (1, 2)), True, (0, 0)),
+        ([[9, 1, 1, 9], [1, 2, -3, 1], [9, 1, 1, 9]], ((0, 1), (1, 1)), True, (1, 2)),
+        ([[9, 1, 1, 9], [1, 2, -3, 1], [9, 1, 1, 9]], ((1, 0), (1, 1)), True, (1, 2)),
+        ([[1, 9, 8, 7], [0, 0, 0, 0]], ((0, 0), (1, 1)), False, (0, 1)),
+        ([[9, 9, 8, 5], [7, 7, 7, 7]], ((0, 0), (1, 1)), False, (0, 3)),
+    ],
+)
+def test_at_first_the_largest_number_or_step_is_written_out_inside_the_border(
+    result: list[list[float]],
+    walk: tuple[tuple[int, int], tuple[int, int]],
+    learns: bool,
+    place: tuple[int, int],
+) -> None:
+    numbers, (before, stride) = np.array(result, np.float32), walk
+    own = WindowWalk(before, before, (1, 1), stride, (1, 1))
+    found = WindowPlanes((), numbers[None], numbers[None], numbers, 0.0, own)
+    with patch.dict("streamlit.session_state", {}, clear=True):
+        assert convolution_window._place(found, learns) == place
+
+
+@pytest.mark.parametrize(
+    ("asked", "knobs", "session"),
+    [
+        ("k=5", {"k": 5}, {}),
+        ("n=9", {"n": 3}, {}),
+        ("k=99999", {"k": 99999}, {}),
+        ("k=100000", {}, {}),
+        ("k=-1", {}, {}),
+        ("k=²", {}, {}),
+        ("map=2", {}, {"map": "2"}),
+        ("window=1.2", {}, {"window": "1.2"}),
+        ("else=1", {}, {}),
+        (None, {}, {}),
+    ],
+)
+def test_what_a_browser_asks_for_sets_a_control_or_a_knob(
+    asked: str | None, knobs: dict[str, int], session: dict[str, str]
+) -> None:
+    put: dict[str, int] = {}
+    with (
+        patch.object(convolution_window, "sent_value", lambda *_: asked),
+        patch.object(convolution_window.knobs, "set_values", put.update),
+        patch.dict("streamlit.session_state", {}, clear=True),
+    ):
+        convolution_window._pick(scene("convolution"))
+        assert dict(st.session_state) == session
+    assert put == knobs
+
+
+def test_sliders_and_the_filter_stand_at_their_knobs() -> None:
+    own = scene("transposed-convolution", k=4, s=3, p=1, o=2, d=2, x=8, filter=1)
+    data = {"sizes": convolution_window._sizes(own), "filters": convolution_window._filters(own)}
+    ends = {
+        own["data-set"]: (own["min"], own["value"], own["max"])
+        for own in tags(data["sizes"], "input")
+    }
+    assert ends == {
+        "k": ("1", "4", "16"),
+        "s": ("1", "3", "8"),
+        "p": ("0", "1", "8"),
+        "d": ("1", "2", "4"),
+        "o": ("0", "2", "2"),  # below the stride
+    }
+    assert "(8 − 1)" not in text(data["sizes"]) and "7·3 = 21" in text(data["sizes"])
+    options = tags(data["filters"], "option")
+    assert [own["value"] for own in options] == [str(i) for i in range(len(options))]
+    assert re.findall(r'value="(\d+)" selected', data["filters"]) == ["1"]
+    assert convolution_window._filters(scene("layer-norm")) == ""
+    plain = convolution_window._sizes(scene("pooling", k=3, s=2, p=1, x=9))
+    assert "9 + 2·1 = 11" in text(plain) and "k = 3 under the window" in text(plain)
+
+
+def test_a_dense_map_of_the_same_arrays_has_more_of_both() -> None:
+    own = scene("convolution", x=8, f=2, k=3, p=1)
+    dense = torch.nn.Linear(64, 128)
+    parameters = sum(weight.numel() for weight in dense.parameters())
+    flops = 2 * dense.weight.numel()
+    assert text(convolution_window._cost(own)) == (
+        f"Of 64 numbers it makes 128: {own.cost.parameters} parameters, where a dense map has "
+        f"{parameters:,}, {parameters / own.cost.parameters:.0f} times as many; "
+        f"{own.cost.flops:,} FLOPs, where a dense map has {flops:,}, "
+        f"{convolution_window._times(flops / own.cost.flops)}."
+    )
