@@ -116,21 +116,18 @@ def _back(
             maker.expressions[output], every
         )
         assert isinstance(again, FormulaArithmetic | CopyArithmetic)
-        source, one = _source_place(found, maker, output)
-        _, every = _source_place(again, maker, output)
+        source, one = _source_place(found, maker)
+        _, every = _source_place(again, maker)
         id = maker.inputs[source].id
     return None, tuple(steps)
 
 
-def _source_place(
-    found: FormulaArithmetic | CopyArithmetic, maker: Cell, output: int
-) -> tuple[int, Index]:
+def _source_place(found: FormulaArithmetic | CopyArithmetic, maker: Cell) -> tuple[int, Index]:
     """Returns the input that an op changes or passes on, and the place in it."""
     if isinstance(found, CopyArithmetic):
         return found.source, found.index
-    size = maker.site.outputs[output].numel
     sizes = [array.numel for array in maker.site.inputs]
-    source = sizes.index(size) if size in sizes else 0
+    source = sizes.index(max(sizes))  # the others are repeated along it
     return source, found.indices[source]
 
 
@@ -151,6 +148,6 @@ def _mixed_values(
     for place in islice(product(*(range(dim.size) for dim in free)), most):
         at = fixed | {dim.key: i for dim, i in zip(free, place, strict=True)}
         total = arithmetic(module, values, taker, 0, tuple(at[dim.key] for dim in out))
-        if isinstance(total, Products) and len(total.factors) == 2:
+        if isinstance(total, Products):
             found.append(MixedValue(taker, source, free, place, total))
     return tuple(found)

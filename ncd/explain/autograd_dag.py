@@ -519,13 +519,13 @@ class _Run:
                     found[storage.data_ptr()] = storage.nbytes()
         return tuple(found.items())
 
-    def backward(self, outputs: tuple[Tensor, ...], seed: int) -> dict[str, Flow]:
+    def backward(self, outputs: tuple[Tensor, ...], seed: int) -> Mapping[str, Flow]:
         """Runs the backward pass; returns the gradients that arrived, by node id."""
         starts = cotangents([y.detach() for y in outputs], seed)
         ends = {f"out{i}": y for i, y in enumerate(outputs) if y.requires_grad}
         given = [start for y, start in zip(outputs, starts, strict=True) if y.requires_grad]
         came = list(zip(ends, given, strict=True))
-        if ends and self.variables:
+        if ends:
             places = [self.leaves[id(x)].id for x in self.variables]
             places += [self.ids[function] for function, _ in self.points]
             wanted: list[Any] = [*self.variables, *starmap(GradientEdge, self.points)]
@@ -533,7 +533,7 @@ class _Run:
             came += [pair for pair in zip(places, grads, strict=True) if pair[1] is not None]
         return _flows(came)
 
-    def dag(self, outputs: tuple[Tensor, ...], came: dict[str, Flow]) -> Dag:
+    def dag(self, outputs: tuple[Tensor, ...], came: Mapping[str, Flow]) -> Dag:
         """Returns the nodes and edges found."""
         nodes = [
             leaf._replace(gradient=came.get(leaf.id, NOTHING)[1]) for leaf in self.leaves.values()
@@ -559,15 +559,15 @@ class _Run:
                 yield Edge(self.leaves[id(y)].id if y.is_leaf else ids[y.grad_fn], f"out{i}")
 
 
-def _flows(came: list[tuple[str, Tensor]]) -> dict[str, Flow]:
+def _flows(came: list[tuple[str, Tensor]]) -> Mapping[str, Flow]:
     """Returns the gradients of each node; all norms are fetched from the device at once."""
-    found: dict[str, Flow] = {}
+    found: dict[str, tuple[str, float]] = {}
     norms = torch.stack([vector_norm(x) for _, x in came]).tolist() if came else []
     for (id, x), norm in zip(came, norms, strict=True):
         shape = _sizes(x.shape)
         if id in found:
             shapes, before = found[id]
-            found[id] = f"{shapes}, {shape}", math.hypot(before or 0, norm)
+            found[id] = f"{shapes}, {shape}", math.hypot(before, norm)
         else:
             found[id] = shape, norm
     return found

@@ -302,6 +302,8 @@ def test_every_body_of_a_repetition_has_its_own_nodes() -> None:
     assert [node.label for node in blocks] == ["Layer"] * 3
     assert len({node.id for node in blocks}) == 3
     assert "layers.2.norm.weight" in [node.label for node in dag.nodes]
+    alone = graph(Block(Id("y:3 m:4") >> LayerNorm("m"), "Layer")).at_level("block").nodes
+    assert [node.label for node in alone if node.kind == "op"] == ["LayerNorm norm"]  # says more
 
 
 def test_nothing_changes_in_a_module_that_remembers_its_runs() -> None:

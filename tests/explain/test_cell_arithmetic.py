@@ -289,6 +289,15 @@ def weights_row(term: ncd.Term, index: tuple[int, ...]) -> AttentionRow:
             ["Einsum", "Scale"],
             3,
         ),
+        (  # what is added to all scores is not what they are made of
+            Id("x:3, y:2 k:4, x k")
+            >> Id("x") @ Einsum("y k, x k -> y x")
+            >> ncd.Map("x, y x -> y x", "$1 + $2")
+            >> ncd.Softmax("x"),
+            ["Einsum", "Map"],
+            0,
+        ),
+        (Id("y:2 x:3, y x") >> ncd.Softmax("x") @ Id("y x") >> ncd.Add(), [], 0),  # no mix
     ],
 )
 def test_a_row_goes_back_as_far_as_each_key_has_one_number(
