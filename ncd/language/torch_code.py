@@ -303,5 +303,5 @@ def _expr(value: object) -> TorchExpr:
         return value
     if isinstance(value, tuple | list):
         return Tuple(tuple(map(_expr, value)))
-    assert value is None or isinstance(value, int | float | bool | str)
+    assert isinstance(value, int | float | bool | str | None)
     return Const(value)

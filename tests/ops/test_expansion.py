@@ -51,7 +51,22 @@ def test_these_ops_have_an_expansion() -> None:
     assert {"Conv", "Einsum", "Linear", "MaxPool"} <= found
 
 
-@pytest.mark.parametrize("op", [ncd.Softmax("k"), ncd.Linear("m:4 -> k:3", "Q")])
-def test_what_cannot_be_spelled_out_has_none(op: ncd.Op) -> None:
-    site = op.apply_to(Type.parse("k:3") if isinstance(op, ncd.Softmax) else op.dom)
-    assert op.expansion(site) is None
+@pytest.mark.parametrize(
+    ("op", "on"),
+    [
+        (ncd.Softmax("k"), "k:3"),
+        (ncd.Linear("m -> k:3", "Q"), "m:4"),
+        (ncd.Einsum("i j -> i"), "i:2 j:3"),  # a sum alone
+        (ncd.Einsum("i, j -> i j"), "i:2, j:3"),  # a product alone
+    ],
+)
+def test_what_cannot_be_spelled_out_has_none(op: ncd.Op, on: str) -> None:
+    assert op.expansion(op.apply_to(Type.parse(on))) is None
+
+
+def test_an_einsum_is_a_product_and_then_a_sum() -> None:
+    op = ncd.Einsum("i k, k j -> j i")
+    spelled = op.expansion(op.apply_to(Type.parse("i:2 k:3, k:3 j:4")))
+    assert spelled == ncd.Einsum("i:2 k:3, k:3 j:4 -> j:4 i:2 k:3") >> ncd.Einsum(
+        "j:4 i:2 k:3 -> j:4 i:2"
+    )

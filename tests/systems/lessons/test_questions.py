@@ -164,6 +164,47 @@ def test_why_an_answer_is_wrong(ask: str, wrong: str, fault: str) -> None:
     assert found.feedback[named.index(wrong)] == fault
 
 
+AROUND = "Another input still gives another result, by a way around."
+LESS = "It was on the way of something: less arrives now than before."
+ARRIVES = "Nothing of the input arrives any more."
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes", "ask", "text", "faults"),
+    [
+        ("rotary", {}, "changes:s=50,v9",
+         "s goes from 0 to 50. How many numbers that leave Group change?",
+         ["They do change.", "Some stay.", ""]),
+        ("rotary", {}, "changes:s=50",
+         "s goes from 0 to 50. How many numbers of the result change?",
+         ["", "Each stays.", "Each stays."]),
+        ("scaled-dot-product-attention", {"y": 6, "x": 6}, "changes:causal=1",
+         "“causal mask” is switched on. How many numbers of the result change?",
+         ["They do change.", "", "Some stay."]),
+        ("multi-head-attention", {}, "cut:n2",
+         "Linear K gives zeros. What does the result still depend on?",
+         [AROUND, "The input y m no longer changes the result.", "", LESS]),
+        ("multi-head-attention", {}, "cut:v3",
+         "A wire of Copy gives zeros. What does the result still depend on?",
+         ["", ARRIVES, ARRIVES, ARRIVES]),
+        ("encoder-block", {"n": 1}, "cut:f1",
+         "Self-Attention gives zeros. What does the result still depend on?", [AROUND, "", LESS]),
+        ("encoder-block", {}, "cut:f1",
+         "Self-Attention gives zeros. What does the result still depend on?",
+         [AROUND, "Places still reach each other.", ""]),
+        ("gpt-2", {}, "order:parameters:gpt-2-small,gpt-2-xl",
+         "Which has more parameters: GPT-2 small or GPT-2 XL?",
+         ["It has only 124,439,808.", "", "One has 12.5 times as many."]),
+        ("gpt-2", {}, "estimate:parameters:gpt-2-small",
+         "About how many parameters are there at the sizes of GPT-2 small?",
+         ["10 times too few.", "", "10 times too many.", "100 times too many."]),
+    ],
+)  # fmt: skip
+def test_a_question_and_what_each_answer_is_told(name: str, sizes, ask: str, text, faults) -> None:
+    found = asked(ENTRIES[name], ask, **sizes)
+    assert (found.text, list(found.feedback)) == (text, faults)
+
+
 def test_a_model_that_is_too_large_is_not_run() -> None:
     gpt = ENTRIES["gpt-2"]
     small = gpt.settings(gpt.preset("gpt-2-small").knobs)

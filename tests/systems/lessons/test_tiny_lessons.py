@@ -101,6 +101,82 @@ def test_what_becomes_of_a_cost(change: str, answers, right: str, then: int) -> 
     )
 
 
+DEPENDS = "Some of them depend on {}, so their number changes."
+PLACES = "We change the input at one place of {0}. At which places of {0} does the result change?"
+BOTH = "both just as many"
+ASKED = [
+    ("order:flops:n0,n1", {},
+     "Which takes more floating-point operations: Linear A or Softmax?",
+     {"Linear A": "", "Softmax": "It has only 0.", BOTH: "One has none."}),
+    ("order:bytes:v1,v3", {},  # 4 bytes for each of 5 × 4 and 5 × 6 numbers
+     "Which takes more bytes: a or b?",
+     {"a": "It has only 80.", "b": "", BOTH: "One has 1.5 times as many."}),
+    ("order:parameters:f0,n2", {},
+     "Which has more parameters: Head or Linear B?",
+     {"Head": "They are equal.", "Linear B": "They are equal.", BOTH: ""}),
+    ("estimate:flops", {"m": 60, "k": 60},  # 2 maps of 2 × 5 × 60 × 60
+     "About how many floating-point operations are there?",
+     {"72 thousand": "", "720 thousand": "10 times too many.",
+      "7.2 million": "100 times too many.", "72 million": "1,000 times too many."}),
+    ("parameters:m=7", {},
+     "m goes from 6 to 7. What becomes of the 48 parameters?",
+     {"0.857 times as many": "They become more.", SAME: DEPENDS.format("m"),
+      "1.17 times as many": "", "1.36 times as many": "They change less than that."}),
+    ("parameters:m=3", {},
+     "m goes from 6 to 3. What becomes of the 48 parameters?",
+     {"0.25 times as many": "They change less than that.", HALF: "", SAME: DEPENDS.format("m"),
+      TWICE: "They become fewer."}),
+    ("flops:m=12,k=8", {},
+     "m goes from 6 to 12 and k goes from 4 to 8."
+     " What becomes of the 480 floating-point operations?",
+     {HALF: "They become more.", SAME: DEPENDS.format("m and k"),
+      TWICE: "Some of them grow with more than one power of m and k.", FOUR: ""}),
+    ("flops:k=8,m=3", {},
+     "k goes from 4 to 8 and m goes from 6 to 3."
+     " What becomes of the 480 floating-point operations?",
+     {HALF: "The changes cancel.", SAME: "", TWICE: "The changes cancel.",
+      FOUR: "The changes cancel."}),
+    ("bytes:m=12", {},  # 20 numbers in each of two arrays, and 30 in the result
+     "m goes from 6 to 12. What becomes of the 280 bytes of arrays?",
+     {SAME: DEPENDS.format("m"), "1.43 times as many": "",
+      TWICE: "Only a part of them grows with m: the rest stays.",
+      FOUR: "They change less than that."}),
+    ("numbers:v3", {},
+     "How many numbers are in b?",
+     {"6": "That leaves out y.",
+      "11": "That is the sum of the sizes; places are counted by their product.",
+      "30": "", "120": "An array y 5 m 6 k 4 has so many."}),
+    ("mixes:y", {}, PLACES.format("y"),
+     {"none of them": "A change at place 1 reaches place 1.", "the same place only": "",
+      "the same place and all later ones": "A change at place 1 does not reach place 2.",
+      "all of them": "A change at place 1 does not reach place 2."}),
+    ("mixes:m", {}, PLACES.format("m"),
+     {"none of them": "A change at place 1 reaches place 1.",
+      "the same place only": "A change at place 1 reaches place 2.",
+      "the same place and all later ones": "A change at place 3 reaches place 1.",
+      "all of them": ""}),
+    ("mixes:y@v1,k@v2", {},
+     "We change what leaves Linear A at one place of y."
+     " At which places of k does what leaves Softmax change?",
+     {"none of them": "A change at place 1 reaches place 1 of k.",
+      "some of them": "It reaches every place.", "all of them": ""}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("ask", "sizes", "text", "faults"), ASKED)
+def test_each_answer_of_a_question_is_told_why_it_is_wrong(ask, sizes, text, faults) -> None:
+    found = question(HEAD, HEAD.settings(sizes), ask)
+    assert found is not None
+    assert found.text == text
+    assert list(zip(found.answers, found.feedback, strict=True)) == list(faults.items())
+
+
+def test_a_block_without_a_name_is_called_the_block() -> None:
+    found = question(MANY, MANY.settings({}), "order:flops:f0,f1")
+    assert found is not None
+    assert found.explanation == "Alone: 48; the block: 48."
+
+
 def test_a_question_with_two_right_answers_or_one_answer_is_none() -> None:
     for own, ask in (
         (HEAD, "most:parameters"),  # both maps have as many
