@@ -59,6 +59,30 @@ def test_a_line_without_an_input_is_continued() -> None:
     assert (form.first, form.last, _fields(form)) == (4, 4, [("x", "shape", "2")])
 
 
+GATE = "Net.gate.result = torch.empty(1, 8)\n"
+
+
+@pytest.mark.parametrize(
+    ("last", "call", "line"),
+    [
+        ("Net", ASSUMED, ASSUMED.line.replace("...", "")),
+        ("Net()(torch.randn(2))", ModuleCall(inputs=("x",)), f"{GATE}Net()(torch.randn(2))"),
+        (
+            "Net()(torch.randn(2))",
+            ModuleCall(f"{GATE}Net()(torch.randn(2))", (), ("x",), "Net", ("Net",)),
+            f"{GATE}Net()(torch.randn(2))",
+        ),
+    ],
+)
+def test_lines_that_state_what_a_box_gives_belong_to_the_last_line(
+    last: str, call: ModuleCall, line: str
+) -> None:
+    form = call_form(f"{CLASS}{GATE}{last}\n", call)
+    assert (form.first, form.last, _line(form)) == (4, 5, line)
+    stated = [("result of gate", "shape", "1, 8")] * line.startswith(GATE)
+    assert _fields(form)[: len(stated)] == stated and _fields(form)[-1][0] == "x"
+
+
 def test_an_input_of_which_nothing_is_known_is_a_field_for_any_code() -> None:
     call = ModuleCall("Net(n=...)(..., SimpleNamespace(a=...), 4)", (), ("x", "y", "z"), "Net")
     fields = [(each.name, each.kind, each.value) for each in call_form(CLASS, call).fields]
@@ -171,10 +195,11 @@ LINES = {
     "Net()(torch.randn(True), torch.zeros(4))": [("mode", ""), ("y", "4")],
     "Net()(...)": [("mode", ""), ("x", "")],
     "Net()(torch.randn(2, ...))": [("mode", "")],
-    "Net(a=-1, b=(1, 'c'), d=(), e=n, f=~1, g=[True, None], **k)(x)": [
+    "Net(a=-1, b=(1, 'c'), d=(), e=n, f=~1, g=[True, None], h=(1, n), i=-n, **k)(x)": [
         *(("a", "-1"), ("b", "(1, 'c')"), ("g", "[True, None]"), ("mode", "")),
     ],
     "é = Net(a='é', b=2)(torch.randn(3))": [("a", "'é'"), ("b", "2"), ("mode", ""), ("x", "3")],
+    "Net(k=(1,\n  2))(x)": [("k", "(1,\n  2)"), ("mode", "")],
     "Net(": [],
 }
 

@@ -156,6 +156,9 @@ def test_a_wrong_definition_is_told_at_its_place(text: str, message: str) -> Non
         'def f(x: "m"):\n    while True: pass\n    return x',
         'def f(x: "m"):\n    x.y = x\n    return x',
         'def f(x: "m"):\n    return f(x)',
+        'def f(x: "m"):\n    a = b = x\n    return a',
+        'def f(x: "m"):\n    return Softmax("m")(x, x=x)',
+        "def f(x: 3):\n    return x",
         'async def f(x: "m"):\n    return x',
         '@define(m=__import__("os"))\ndef f(x: "m"):\n    return x',
         'def f(x: "m"):\n    return x.__class__',
@@ -167,7 +170,7 @@ def test_a_wrong_definition_is_told_at_its_place(text: str, message: str) -> Non
             for i in range(40)
         ),
     ],
-    ids=range(14),
+    ids=range(17),
 )
 def test_hostile_definitions_are_errors(text: str) -> None:
     with pytest.raises(TextError):

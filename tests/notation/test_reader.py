@@ -120,7 +120,18 @@ def test_lines_before_the_last_name_parts() -> None:
         ('Id("m")("m")', "line 1, column 1: a term is not called. Try "),
         ('Id = Copy("m")\nId', "line 1, column 1: Id cannot be given a value. Try another name."),
         ("x" * 30_001, "line 1, column 1: it has 30,001 letters, at most 30,000 are read."),
-        ('Softmax(-"m")', "line 1, column 9: only numbers have a sign. Try -1."),
+        *(
+            (f"Softmax({sign})", "line 1, column 9: only numbers have a sign. Try -1.")
+            for sign in ('-"m"', "+3", "-True")
+        ),
+        ('Index("m", {"m": -1, k: 0})', "line 1, column 12: the names between { and } are texts."),
+        ('(Id("m"),) * True', "line 1, column 1: only several terms are multiplied. Try (layer,)"),
+        ("Add(x=3)", "line 1, column 1: Add has no 'x'."),
+        ('@define(m=3)\n@define(m=3)\ndef f(x: "m"):\n    return x', "line 2, column 2: the only "),
+        (
+            f"Softmax({'9' * 5000})",
+            "line 1, column 1: a whole number has 5,000 digits. Try a smaller one.",
+        ),
         (
             "Softmax(1, 2, 3, 4)",
             "line 1, column 1: Softmax takes axis, result. Try these arguments.",
