@@ -19,7 +19,7 @@ from ncd.run.guard import check_run, compile
 from ncd.run.module import CircuitModule
 from ncd.run.seeding import generator
 from ncd.systems.networks.perceptrons import MODULE_OR_FUNCTION
-from ncd.systems.training.tasks import Data
+from ncd.systems.training.task_data import Data
 from ncd.systems.training.training_loop import TrainingLoop
 
 # --- Tables for regression: California housing if it is on this machine, else diabetes

@@ -22,7 +22,9 @@ from ncd.run.limits import Limits, weight
 from ncd.run.module import CircuitModule
 from ncd.run.seeding import generator
 from ncd.systems.catalogue import CATALOGUE
-from ncd.systems.training.tasks import Data, Task, data, overlap, task
+from ncd.systems.training.losses import overlap
+from ncd.systems.training.task_data import Data
+from ncd.systems.training.tasks import Task, data, task
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,10 @@ import torch
 import ncd
 from ncd.systems.images.convolution_layers import field_sizes, stack_of
 from ncd.systems.language_models.llama import GEMMA_2
+from ncd.systems.training.losses import answer_loss
 from ncd.systems.training.sequence_data import PROOFREADER_WORDS
 from ncd.systems.training.story_grammar import STORY_WORDS
-from ncd.systems.training.tasks import answer_loss, data, task
+from ncd.systems.training.tasks import data, task
 from ncd.systems.training.trained_weights import read_note, read_weights, shipped_file
 from ncd.systems.training.training_loop import answer_unseen
 from ncd.systems.training.written_dates import iso_date

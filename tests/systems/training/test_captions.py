@@ -22,14 +22,9 @@ from ncd.systems.training.captions import (
     random_captions,
 )
 from ncd.systems.training.labelled_images import rewrite_digits
-from ncd.systems.training.tasks import (
-    as_other_hands,
-    best_sentence_digits,
-    data,
-    pair_accuracy,
-    pair_loss,
-    task,
-)
+from ncd.systems.training.losses import best_sentence_digits, pair_accuracy, pair_loss
+from ncd.systems.training.task_data import as_other_hands
+from ncd.systems.training.tasks import data, task
 from ncd.systems.training.training_loop import TaskTraining
 
 CLIP = ncd.catalogue["clip"]

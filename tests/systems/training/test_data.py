@@ -8,7 +8,8 @@ import torch
 
 from ncd.errors import ParseError, SizeError
 from ncd.systems.training.labelled_images import digits, mnist, shapes
-from ncd.systems.training.tasks import TASKS, class_loss, data, iou, task
+from ncd.systems.training.losses import class_loss, iou
+from ncd.systems.training.tasks import TASKS, data, task
 
 KNOBS = {
     "image-recogniser": {"x": 8, "n": 8, "k": 10},

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from ncd.systems.training.tasks import evidence_loss
+from ncd.systems.training.losses import evidence_loss
 from ncd.systems.training.trained_weights import PROOFREADER_SIZES, proofreading
 
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from ncd.systems.catalogue import CATALOGUE
-from ncd.systems.training import tasks
+from ncd.systems.training import task_data
 from ncd.systems.training.sequence_data import CELLS, NOT_ASKED, SEQUENCES, share
 from ncd.systems.training.training_loop import TaskTraining
 
@@ -110,8 +110,8 @@ def test_what_comes_later_changes_no_answer(name):
 @pytest.mark.parametrize("name", SEQUENCES)
 @pytest.mark.parametrize("t", [1, 2, 3, 300])
 def test_any_length_can_be_learned_from(name, t, monkeypatch):
-    monkeypatch.setattr(tasks, "READ", 100)
-    monkeypatch.setattr(tasks, "UNREAD", 20)
+    monkeypatch.setattr(task_data, "READ", 100)
+    monkeypatch.setattr(task_data, "UNREAD", 20)
     least = {knob.name: knob.bounds[0] for knob in CATALOGUE[name].knobs if knob.name in "nv"}
     fit = TaskTraining(name, {**least, "k": 4, "t": t}, steps=1)
     (now,) = fit

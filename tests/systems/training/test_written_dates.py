@@ -9,7 +9,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ncd.systems.training.tasks import data, line_accuracy, read_and_written, task, written_loss
+from ncd.systems.training.losses import line_accuracy, written_loss
+from ncd.systems.training.step_inputs import read_and_written
+from ncd.systems.training.tasks import data, task
 from ncd.systems.training.written_dates import (
     FORMATS,
     READ_SYMBOLS,

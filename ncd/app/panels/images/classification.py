@@ -24,7 +24,7 @@ from ncd.app.state.controls import Place
 from ncd.run.seeding import generator
 from ncd.site import markup
 from ncd.systems.training.labelled_images import KINDS, shapes
-from ncd.systems.training.tasks import iou
+from ncd.systems.training.losses import iou
 
 # --- The What it says panel: the pictures that go in, and the probability of each class
 

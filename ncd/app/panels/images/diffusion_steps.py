@@ -21,7 +21,7 @@ from ncd.run.seeding import generator
 from ncd.site import markup
 from ncd.site.markup import GREY
 from ncd.systems.images.diffusion_models import MODULATION, PARTS
-from ncd.systems.training.tasks import signal_fraction
+from ncd.systems.training.step_inputs import signal_fraction
 
 # --- Noise to picture: a diffusion model removes noise, step by step
 

@@ -18,7 +18,8 @@ from ncd.explain.colour_scale import CellGrid, ColourRange
 from ncd.run.seeding import generator
 from ncd.site import markup
 from ncd.site.markup import GREY
-from ncd.systems.training.tasks import divergence, labelled_digits
+from ncd.systems.training.losses import divergence
+from ncd.systems.training.task_data import labelled_digits
 
 ACROSS, UP = Place("across", None), Place("up", None)
 POINT = "point"  # an action that sets both

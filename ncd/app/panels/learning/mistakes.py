@@ -16,8 +16,10 @@ from ncd.app.state.cache import CACHE, get_or_make
 from ncd.circuit.elaborate import elaborate
 from ncd.explain.colour_scale import ColourRange
 from ncd.site import markup
+from ncd.systems.training.losses import best_sentence_digits
 from ncd.systems.training.sequence_data import NOT_ASKED, SEQUENCES
-from ncd.systems.training.tasks import Data, Task, best_sentence_digits, data
+from ncd.systems.training.task_data import Data
+from ncd.systems.training.tasks import Task, data
 from ncd.systems.training.training_loop import answer_unseen, check_room
 from ncd.systems.training.written_dates import READ_SYMBOLS, WRITTEN_SYMBOLS, as_symbols
 

@@ -12,7 +12,8 @@ from ncd.app.panels.images import latent_plane
 from ncd.app.panels.images.diffusion_steps import NOISE_STEPS, _default_step_count, way
 from ncd.app.panels.images.latent_plane import LATENT_PLANE
 from ncd.site import markup
-from ncd.systems.training.tasks import divergence, signal_fraction
+from ncd.systems.training.losses import divergence
+from ncd.systems.training.step_inputs import signal_fraction
 from ncd.systems.training.trained_weights import TrainedWeights
 from tests.app.panels.views import images, inside, scene, shown, tags, text
 

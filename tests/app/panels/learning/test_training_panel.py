@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from ncd.app.panels.learning import mistakes, training
 from ncd.app.parts import charts
 from ncd.app.scene.session_weights import TRAINING_KEY, Training
-from ncd.systems.training.tasks import Data
+from ncd.systems.training.task_data import Data
 from ncd.systems.training.trained_weights import read_weights, write_weights
 from ncd.systems.training.training_loop import TaskTraining
 from tests.app.page.test_pages import fine, page

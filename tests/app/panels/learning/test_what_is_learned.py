@@ -28,7 +28,8 @@ from ncd.app.scene.scene import LONG_RUN_FLOPS, Scene
 from ncd.circuit.costs import Cost
 from ncd.run.head_switches import Head
 from ncd.systems.training.sequence_data import NOT_ASKED, SEQUENCES
-from ncd.systems.training.tasks import Data, task
+from ncd.systems.training.task_data import Data
+from ncd.systems.training.tasks import task
 from tests.app.panels.views import images, scene, text
 
 
