@@ -38,14 +38,14 @@ Span = tuple[int, int, str]  # first and last offset in the source, and what is 
 def draw(count: int, seed: int, folder: Path = ROOT / "ncd") -> tuple[Fault, ...]:
     """Returns so many faults, at most one a file; the same for the same seed and code."""
     chance = random.Random(seed)
-    files = sorted(folder.rglob("*.py"))
-    weights = [max(1, file.read_text().count("\n")) for file in files]
-    chosen: dict[Path, Fault] = {}
-    while len(chosen) < min(count, len(files)):
-        file = chance.choices(files, weights)[0]
-        if file not in chosen and (spans := list(mistakes(file.read_text()))):
-            chosen[file] = _fault(file, chance.choice(spans), folder)
-    return tuple(chosen.values())
+    lines = {file: file.read_text().count("\n") + 1 for file in sorted(folder.rglob("*.py"))}
+    chosen: list[Fault] = []
+    while lines and len(chosen) < count:
+        [file] = chance.choices([*lines], [*lines.values()])
+        del lines[file]
+        if spans := list(mistakes(file.read_text())):
+            chosen.append(_fault(file, chance.choice(spans), folder))
+    return tuple(chosen)
 
 
 def mistakes(source: str) -> Iterator[Span]:

@@ -132,7 +132,13 @@ def test_drawn_faults_are_the_same_for_a_seed_and_fit_their_files() -> None:
         text = (ROOT / "ncd" / fault.file).read_text()
         assert text.count(fault.old) == 1
         compile(text.replace(fault.old, fault.new), fault.file, "exec")
-    assert draw(5, 0, Path("no-such-folder")) == ()
+
+
+def test_a_draw_ends_with_the_files_that_can_hold_a_fault(tmp_path: Path) -> None:
+    (tmp_path / "__init__.py").write_text("")
+    (tmp_path / "sums.py").write_text("def more(x):\n    return x + y\n")
+    fault = Fault("sums.py", "    return x + y", "    return x - y")
+    assert (draw(3, 0, tmp_path), draw(3, 0, tmp_path / "none")) == ((fault,), ())
 
 
 @pytest.mark.parametrize(
