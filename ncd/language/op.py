@@ -333,6 +333,8 @@ class Reach:
     Reach(axis='y', start=-2, end=0, is_carried=False)
     >>> Softmax("x").reach_of("y:2 x:3", "y").is_pointwise
     True
+    >>> [Reach(*of).is_pointwise for of in (("y",), ("",), ("y", -1), ("y", 0, 1))]
+    [True, False, False, False]
     """
 
     axis: str = ""

@@ -16,10 +16,10 @@ SIZES = {"b": 4, "h": 6, "w": 8, "c": 3}
 NAMES = {"rearrange": einops.rearrange, "reduce": einops.reduce, "repeat": einops.repeat}
 
 
-def by_hand(number: int, tensor: Tensor) -> Tensor:
-    """A line of the document as Python runs it, on whichever of its arrays this is."""
+def by_hand(text: str, tensor: Tensor) -> Tensor:
+    """A line as Python runs it, on whichever of its arrays this is."""
     names = dict.fromkeys(("ims", "x", "y"), tensor)
-    result: Tensor = eval(TEXTS[number], {**NAMES, **names})
+    result: Tensor = eval(text, {**NAMES, **names})
     return result
 
 
@@ -27,7 +27,7 @@ def by_hand(number: int, tensor: Tensor) -> Tensor:
 def test_every_line_of_the_document(number: int) -> None:
     term = ncd.catalogue["einops"].build(pattern=number, **SIZES)
     (tensor,) = ncd.example_inputs(term, seed=number)
-    ways = (lambda x: by_hand(number, x), ncd.compile(term))
+    ways = (lambda x: by_hand(TEXTS[number], x), ncd.compile(term))
     found = []
     for way in ways:
         own = tensor.clone().requires_grad_()
@@ -36,6 +36,37 @@ def test_every_line_of_the_document(number: int) -> None:
         found.append((result, *torch.autograd.grad((result * slope).sum(), own)))
     for one, two in zip(*found, strict=True):
         torch.testing.assert_close(one, two, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ('rearrange(x, "b 1 h w -> w b h")', "w b h"),
+        ('rearrange(x, "b () h w -> () (h b) 1 w")', "one_2 h·b one_3 w"),
+        ('rearrange(ims, "b ... c -> c ... b")', "c rest rest b"),
+        ('rearrange(ims, "(b b1) ... -> b (b1 ...)", b1=2)', "b b1·rest·rest·rest"),
+        ('reduce(ims, "b (h 2) (w 2) c -> w h b", "min")', "w h b"),
+        ('repeat(ims[0], "h w c -> (2 h) 3 (w 2)c")', "2·h n3 w·2 c"),
+        ('reduce(rearrange(ims, "b h w c -> (w b) (h c)"), "(a b) c -> b", "sum", a=8)', "b"),
+    ],
+)
+def test_lines_with_numbers_ellipses_and_axes_of_one(text: str, names: str) -> None:
+    term = term_of(text, {**SIZES, "c": 1})
+    assert " ".join(axis.display_name for axis in term.cod[0]) == names
+    (tensor,) = ncd.example_inputs(term)
+    torch.testing.assert_close(ncd.compile(term)(tensor), by_hand(text, tensor))
+
+
+@pytest.mark.parametrize("count", [300, 301])
+def test_a_line_has_three_hundred_letters(count: int) -> None:
+    text = f'rearrange(ims, "b h w c -> c{" " * (count - 30)}")'
+    assert len(text) == count
+    if count == LONGEST:
+        assert read(text, ["ims"]).calls[0].pattern.startswith("b h w c -> c ")
+    else:
+        with pytest.raises(CallError) as error:
+            read(text, ["ims"])
+        assert error.value.spans == ((300, 301),)
 
 
 def test_depth_to_space_undoes_space_to_depth() -> None:
@@ -60,6 +91,18 @@ def test_depth_to_space_undoes_space_to_depth() -> None:
         ('rearrange(üb, "a -> a")', "there is no such array here", "üb"),
         ('rearrange(ims[1], "a -> a")', "of all parts there is only ims[0]", "ims[1]"),
         ('reduce(ims, "a ->", "var")', "it is none of the reductions here", '"var"'),
+        ('rearrange(x[0], "a -> a")', "of all parts there is only ims[0]", "x[0]"),
+        ('rearrange(ims[False], "a -> a")', "of all parts there is only ims[0]", "ims[False]"),
+        (
+            'repeat(ims, "a -> a n", n=0)',
+            "the length of n is a whole number from 1 to 100,000",
+            "0",
+        ),
+        (
+            'repeat(ims, "a -> a n", n=True)',
+            "the length of n is a whole number from 1 to 100,000",
+            "True",
+        ),
         ('rearrange(ims, "a -> a", **{})', "lengths are given one by one", "{}"),
         (
             'repeat(ims, "a -> a n", n=10**9)',

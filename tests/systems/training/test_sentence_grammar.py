@@ -1,5 +1,7 @@
 """Sentences with mistakes: they keep the grammar, and each right word is what it should be."""
 
+from hashlib import sha256
+
 import pytest
 import torch
 
@@ -107,6 +109,15 @@ def test_a_third_of_what_is_asked_is_wrong_and_every_kind_occurs() -> None:
     }
     assert min(shares.values()) > 0.05
     assert sum(shares.values()) == pytest.approx(1)  # no word is asked in two ways
+
+
+def test_a_seed_gives_the_sentences_that_the_shipped_proofreader_has_learned_from() -> None:
+    """Another grammar would need other weights: what they were trained on is never to change."""
+    read = lines(500)
+    assert " ".join(PROOFREADER_WORDS[i] for i in read[3].tolist()) == (
+        "Anna Stone said , ‘ the boxes by the cat by the wall were small ’ . . . . . . . ."
+    )
+    assert sha256(bytes(read.flatten().tolist())).hexdigest()[:16] == "fc5ad4393ad0440f"
 
 
 def test_lines_are_sentences_and_then_full_stops() -> None:
