@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,9 +20,11 @@ from ncd.formulas.formula import (
     Name,
     Number,
     Operand,
+    formula_number,
     parse,
 )
-from ncd.formulas.formula_latex import latex
+from ncd.formulas.formula_latex import LONGEST as MARK
+from ncd.formulas.formula_latex import ellipsize, latex
 
 LEAVES = st.one_of(
     st.integers(0, 99).map(lambda n: Number(str(n))),
@@ -121,6 +125,7 @@ def test_a_comparison_of_comparisons_keeps_its_brackets(outer: str, inner: str) 
         ("-$1", "-a"),
         ("-($1 + $2)", r"-\left(a + b\right)"),
         ("$1 - $2", "a - b"),
+        ("$1 - ($2 - $3)", r"a - \left(b - c\right)"),
         ("($1 + $2) * $3", r"\left(a + b\right) \cdot c"),
         ("($1 + $2) / ($3 - 1)", r"\frac{a + b}{c - 1}"),
         ("($1 + 1) ** ($2 + 1)", r"\left(a + 1\right)^{b + 1}"),
@@ -136,7 +141,36 @@ def test_a_formula_in_latex(text: str, wanted: str) -> None:
     assert latex(parse(text)) == wanted
 
 
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0"),
+        (-0.5, "(-0.5)"),
+        (math.inf, "inf"),
+        (-math.inf, "(-inf)"),
+        (math.nan, "(inf - inf)"),
+        (2.0**53 - 1, "9007199254740991"),
+        (2.0**53, "9007199254740992.0"),  # from here on not every whole number is a float
+        (-(2.0**60), "(-1.152921504606847e+18)"),
+        (2.0**50 + 0.5, "1125899906842624.5"),
+        (-(2.0**50) - 0.5, "(-1125899906842624.5)"),
+    ],
+)
+def test_a_number_is_written_as_a_formula_of_its_value(value: float, text: str) -> None:
+    assert formula_number(value) == text
+    assert eval(str(parse(text)), {"inf": math.inf}) == pytest.approx(value, abs=0, nan_ok=True)
+
+
+@pytest.mark.parametrize(("name", "cure"), [("expp", "exp"), ("swish", "silu")])
+def test_an_unknown_function_has_a_cure(name: str, cure: str) -> None:
+    with pytest.raises(ParseError) as caught:
+        parse(f"{name}($1)")
+    assert caught.value.cure == cure
+
+
 def test_a_formula_ends_at_its_limits() -> None:
+    assert ellipsize("x" * MARK) == "x" * MARK
+    assert ellipsize("x" * (MARK - 1) + "+y") == "x" * (MARK - 1) + "…"
     tall = TALLEST
     for last, first in (
         ("1" + "+1" * tall, "1" + "+1" * (tall + 1)),

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ncd.formulas import traced_sizes
 from ncd.formulas.traced_sizes import SizeTrace, is_symbolic
 
 OPERATORS = (
@@ -71,7 +72,8 @@ def test_a_conversion_to_a_plain_number_is_a_fact_and_one_to_a_real_number_only_
     assert facts == [(5, "=", False), (0, "=", True)]
     trace.holds.clear()
     trace.exact = True
-    assert float(a) == 5.0 and [(sign, true) for _, sign, true in trace.holds] == [("=", True)]
+    assert float(a) == 5.0
+    assert [*trace.holds] == [((a - 5).total, "=", True)]
     with trace.without_facts():
         assert a < 9
     assert len(trace.holds) == 1 and a > 4 and len(trace.holds) == 2
@@ -84,6 +86,8 @@ def test_what_divides_exactly_stays_a_polynomial_and_depends_on_no_fact() -> Non
     assert ((6 * a * b + 2 * b) // (2 * b)).total == (3 * a + 1).total
     assert (6 * a * b) % (3 * a) == 0 and (a - a, a * 0, a**0) == (0, 0, 1)
     assert (a**3).total == (a * a * a).total
+    trace.holds.clear()
+    assert a**0 == 1 and not trace.holds
     rest = (a + b * b) % (2 * b)
     assert sorted(trace.read(rest.total)) == ["a", "b", "b", "b"]  # b * b is not 0 modulo 2 b
     assert sorted(trace.read(((a + 1) // b).total)) == ["a", "b"]
@@ -99,6 +103,14 @@ def test_a_text_holds_letters_of_the_length_that_each_number_has_there() -> None
     assert [(number.value, how) for number, how in trace.written] == [
         *((1234, ""), (1234, ","), (1235, ""))
     ]
+
+
+def test_there_are_as_many_numbers_as_letters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(traced_sizes, "LAST", traced_sizes.FIRST + 1)
+    a = SizeTrace().size("a", 5)
+    assert [f"{a}", f"{a + 1}", f"{a}"] == [chr(traced_sizes.FIRST + n) for n in (0, 1, 0)]
+    with pytest.raises(OverflowError, match="more numbers than there are letters for"):
+        str(a + 2)
 
 
 @given(x=SMALL, y=SMALL)
