@@ -88,7 +88,7 @@ function renew(host, data) {
 }
 
 function relight({ selected, lit }) {
-  shine({ target: target(selected), axes: lit.split(",") });
+  shine({ target: target(selected), chosen: selected, axes: lit.split(",") });
 }
 
 // Returns whether an answer belongs to an earlier choice than the current one, which then stays.
@@ -183,7 +183,11 @@ function prepare(host) {
   box.querySelector(".quiz").onchange = (event) =>
     host.send("select", { quiz: event.target.checked ? "1" : "" });
   box.querySelector(".change").onclick = ({ target }) => {
-    const here = new URLSearchParams(location.search); // with the sizes and the selection
+    const here = new URLSearchParams(location.search); // which follows a press and a move late
+    const ran = new URLSearchParams(host.heard?.ask);
+    for (const [name, size] of wanted(host)) if (size !== ran.get(name)) here.set(name, size);
+    here.delete("select");
+    if (light.chosen) here.set("select", light.chosen);
     here.set("of", host.page);
     target.search = here;
   };

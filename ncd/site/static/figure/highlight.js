@@ -163,7 +163,10 @@ function fold(host, id) {
 // Selects a part; a block that a double click would fold after 0.3 s, the time of a second click.
 function selectSoon(host, asked, folds) {
   clearTimeout(host.click);
-  const send = () => host.send("select", { ...asked, open: host.opens });
+  const send = () => {
+    light.chosen = asked.id; // until a server has answered
+    host.send("select", { ...asked, open: host.opens });
+  };
   if (folds) host.click = setTimeout(send, 300);
   else send();
 }
@@ -175,7 +178,7 @@ function keep(host, axes) {
 
 export function letGo(host) {
   if (!light.target && !light.axes.some(Boolean)) return;
-  setAxes("", { target: null, hover: null });
+  setAxes("", { target: null, hover: null, chosen: "" });
   host.send("select", { id: "", axes: "" });
 }
 
