@@ -9,7 +9,8 @@ import pytest
 import torch
 from PIL import Image
 
-from ncd import Id
+from ncd import Id, Linear
+from ncd.language.terms import Term
 from ncd.run.seeding import example_inputs
 from ncd.systems.inputs import picture_inputs
 from ncd.systems.inputs.picture_inputs import (
@@ -21,6 +22,7 @@ from ncd.systems.inputs.picture_inputs import (
     SIX,
     UnreadableError,
 )
+from ncd.systems.training.captions import CAPTION_WORDS, LONGEST_CAPTION, TEMPLATES, caption
 
 HALVES = np.zeros((4, 8, 3), np.uint8)
 HALVES[:, 4:] = (255, 128, 0)
@@ -163,6 +165,72 @@ def test_pictures_come_first_and_only_small_arrays_beside_them(
         assert picture_inputs.channels(term) == channels
         assert picture_inputs.opens_with_sample(term) == (channels in (0, 1, 3))
         assert len(picture_inputs.names(term)) == count
+
+
+@pytest.mark.parametrize(
+    ("term", "wanted"),
+    [
+        (Id("~y:8 ~x:8"), True),
+        (Linear("c:3 x:64x64 -> k:4", "W"), True),
+        (Linear("c:3 x:64x65 -> k:4", "W"), False),
+        (Id("b:2 c:3 x:8x8") >> Linear("c x -> k:4", "W"), True),
+        (Linear("x:8x8 -> k:4", "W"), False),  # no channels
+        (Linear("c:3 x:8x8 -> k:4 l:2", "W"), False),
+        (Linear("c:3 x:8x8 -> y:4x4", "W"), False),
+        (Linear("b:2 c:3 x:8x8 -> a:2 k:4", "W"), False),  # the pictures are mixed
+        (Linear("c:3 x:8x8 -> k:4", "W") @ Id("k:4"), False),
+        (Linear("c:3 x:8x8 -> k:4", "W") >> Linear("k -> k", "V") @ Id("()"), False),
+        (Id("c:3 x:8x8"), False),
+        (Id(""), False),
+    ],
+    ids=str,
+)
+def test_a_system_that_gives_a_vector_for_a_small_picture_classifies(
+    term: Term, wanted: bool
+) -> None:
+    assert picture_inputs.classifies(term) is wanted
+
+
+WORDS, LONG = len(CAPTION_WORDS), LONGEST_CAPTION
+
+
+@pytest.mark.parametrize(
+    ("dom", "wanted"),
+    [
+        (f"i:6 c:3 u:64x64, j:6 ~s:{LONG}#v:{WORDS}", True),
+        (f"i:6 c:3 u:64x65, j:6 ~s:{LONG}#v:{WORDS}", False),
+        (f"i:6 c:3 u:8x8, j:6 ~s:{LONG - 1}#v:{WORDS}", False),
+        (f"i:6 c:3 u:8x8, j:6 ~s:{LONG}#v:{WORDS - 1}", False),
+        (f"c:3 u:8x8, j:6 ~s:{LONG}#v:{WORDS}", False),
+        (f"i:6 c:3 u:8x8, ~s:{LONG}#v:{WORDS}", False),
+        (f"i:6 c:3 u:8x8, j:6 ~s:{LONG}#v:{WORDS}, k:3", False),
+        (f"i:6 c:3 u:8x8, j:6 ~s:{LONG}", False),
+        (f"i:6 c:3 ~u:8, j:6 ~s:{LONG}#v:{WORDS}", False),
+        ("i:6 c:3 u:8x8", False),
+        ("", False),
+    ],
+)
+def test_sentences_beside_small_pictures_are_captions_if_they_can_hold_one(
+    dom: str, wanted: bool
+) -> None:
+    assert picture_inputs.takes_captions(Id(dom)) is wanted
+
+
+@pytest.mark.parametrize("first", [7, 3, None])
+def test_captions_name_the_digits_and_say_it_otherwise_after_all_ten(first: int | None) -> None:
+    own = (
+        picture_inputs.drawing("4020c020")
+        if first is None
+        else picture_inputs.sample(f"digit {first}")
+    )
+    term = Id(f"i:23 c:3 u:4x4, j:23 ~s:{LONG}#v:{WORDS}")
+    pictures, said = picture_inputs.tensors(term, (own,), 0)
+    assert pictures.shape == (23, 3, 4, 4)
+    begin = 6 if first is None else first  # the samples begin with 7
+    wanted = [caption((begin + n) % 10, n // 10 % len(TEMPLATES), LONG) for n in range(23)]
+    assert said.tolist() == wanted
+    fourth = picture_inputs.sample(f"digit {(begin + 3) % 10}").pixels(3, 4, 4, 3, fit=True)
+    assert torch.equal(pictures[3], fourth)
 
 
 def test_two_channels_open_with_no_sample() -> None:

@@ -67,6 +67,14 @@ def test_limits() -> None:
     with pytest.raises(NCDError, match=f"at most {LETTERS:,} are read"):
         Lesson.of_json(long.json(), CATALOGUE)
     assert len(Lesson.of_link(str(many), CATALOGUE).views) == MAX_VIEWS
+    most = Lesson((LessonStep("unet"),) * (MAX_VIEWS - 1) + (LessonStep("unet", "", "a" * LINE),))
+    assert Lesson.of_json(most.json(), CATALOGUE) == most
+    full = "unet#" + "a" * (LETTERS - 5)  # a line that is too long in a link is cut
+    assert Lesson.of_link(full, CATALOGUE).views == (most.views[-1],)
+    with pytest.raises(NCDError, match=f"the views have {LETTERS + 1:,} letters"):
+        Lesson.of_link(full + "a", CATALOGUE)
+    spaced = most.json().ljust(lesson.FILE)
+    assert Lesson.of_json(spaced, CATALOGUE) == most
     assert Lesson.of_link("nothing;../x?h=1;;%ff#%ff", CATALOGUE).views == ()
 
 

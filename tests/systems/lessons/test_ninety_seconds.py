@@ -85,6 +85,24 @@ def test_the_right_answer_is_that_of_plain_torch(step: Step) -> None:
     assert guess.answers[guess.answer_index] == right[step]
 
 
+def test_each_step_asks_and_offers_a_plain_mistake_beside_the_answer() -> None:
+    """Such as 5 + 16 for 5 × 16, 3 / 5 for a sum of shares, and a number near 0."""
+    asked = [(step.guess().question, step.guess().answers) for step in STEPS]
+    assert asked == [
+        ("Which of these numbers has the strongest blue?", ("+0.01", "+0.69", "−0.48")),
+        ("At *k* = 16, how many wires are drawn?", ("1", "2", "16")),
+        ("5 words, 16 numbers each: how many in all?", ("21", "80", "160")),
+        ("*k* goes from 16 to 8. How many scores come out then?", ("25", "40", "200")),
+        ("*x̄* goes from 5 words to 3. What does each row sum to then?", ("0.6", "1", "3")),
+        ("With 4 heads, how many rows sum to 1?", ("4", "20", "100")),
+        ("Which wire ends at the last cap ⊃?", ("*k*", "*x̄*", "*h*")),
+    ]
+    numbers = sorted(trained_arrays()[0][QUERY, :, 0].tolist())
+    assert asked[0][1] == tuple(
+        map(signed_number, (min(numbers, key=abs), numbers[-1], numbers[0]))
+    )
+
+
 @EACH
 def test_each_answer_has_a_sentence_and_the_right_one_alone_is_called_right(step: Step) -> None:
     guess = step.guess()

@@ -41,7 +41,8 @@ def many(m: int = 6, k: int = 4) -> Term:
 M, K = Knob("m", 1, 64, 6, help="features"), Knob("k", 1, 64, 4, help="")
 HEAD = entry(head, Knob("y", 1, 64, 5, help="rows"), M, K)
 ALIKE = entry(alike, M)
-MANY = entry(many, Knob("m", 1, 11, 6, help="features"), K)  # 12 would be more than its most
+# 12 would be more than the most of m, and 8 is that of k
+MANY = entry(many, Knob("m", 1, 11, 6, help="features"), Knob("k", 1, 8, 4, help=""))
 
 
 @pytest.mark.parametrize(
