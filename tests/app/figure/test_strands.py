@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 from math import hypot
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ def test_points_of_a_strand_stand_at_equal_distances() -> None:
     steps = [abs(c - a) + abs(d - b) for (a, b), (c, d) in pairwise(found)]
     assert max(steps) == pytest.approx(8 / (POINTS - 1), abs=0.11)
     assert all(x == 4 or y == 0 for x, y in found)
+    assert found == [[round(n, 1) for n in point] for point in found]
 
 
 def test_a_strand_backwards_has_its_label_at_the_same_place() -> None:
@@ -44,6 +46,18 @@ def test_open_ends_reach_the_sides_of_the_drawing() -> None:
     assert (whole[0], whole[-1]) == (Point(-3, 0), Point(9, 4))
     assert morph._reaching(Strand("m", "L", "K", CORNER), -3, 9) == CORNER
     assert len(morph._reaching(Strand("m", "L", OUT, CORNER), -3, 9)) == 4
+    back = morph._reaching(Strand("m", IN, OUT, CORNER[::-1]), -3, 9)
+    assert (back[0], back[-1]) == (Point(-3, 4), Point(9, 0))
+
+
+def test_ends_of_a_drawing_stand_before_and_behind_every_letter() -> None:
+    ranks = [morph._rank(end) for end in (IN, "A", "z", OUT)]
+    assert ranks == sorted(ranks)
+
+
+def test_a_dash_has_the_ends_of_its_whole_path() -> None:
+    path = [SimpleNamespace(a=(0.12, 1), d=(2, 1)), SimpleNamespace(a=(2, 1), d=(3.26, 1))]
+    assert morph._ends(path) == [0.1, 1, 3.3, 1]
 
 
 def test_two_strands_become_one_whose_label_stays_where_it_was() -> None:

@@ -47,7 +47,7 @@ from ncd.explain.cell_arithmetic import (
 from ncd.explain.cell_arithmetic import number_origin as how_made
 from ncd.explain.colour_scale import PooledMaps
 from ncd.language.axes import Dim
-from ncd.language.torch_code import Arg, Cast, Const, Filled, Infix, Prefix, TorchExpr, call
+from ncd.language.torch_code import Arg, Cast, Const, Filled, Infix, Prefix, Size, TorchExpr, call
 from tests.app.panels.views import inside, scene, tags, text
 
 LINEAR = ncd.elaborate(ncd.Id("y:2 m:3") >> ncd.Linear("m -> k:2", "Q")).cells[0]
@@ -105,7 +105,13 @@ def test_a_table_has_a_column_for_each_shown_term_the_rest_and_the_total() -> No
     other = TableRow("b", numbers(5, 6, 7))
     html = sum_html(LINEAR.site, SPANS, [line, other], [0, 2], here=2, end="all")
     heads, first, second = inside(html, "tr")
-    assert text(heads).endswith("0 2 … 1 more all") or "… 1 more" in heads
+    assert inside(heads, "th") == [
+        '<i class="axis" data-axis="k">k</i>',
+        "0",
+        "2",
+        "… 1 more",
+        "all",
+    ]
     assert heads.count('class="here"') == first.count('class="here"') == 1
     assert 'data-pick="pick">4<' in first and "data-pick" not in second
     assert "together 2" in text(first) and first.count('class="total">7<') == 1
@@ -214,6 +220,9 @@ def test_a_norm_is_told_step_by_step(more: dict[str, Any], steps: str, known: st
         (Infix("+", Arg(0), Filled(())), "−0.5", "…"),
         (Infix("+", Filled(()), Arg(0)), "−0.5", "…"),
         (Infix("*", Filled(()), Arg(0)), "0 × (−0.5)", "0 × …"),
+        (Infix("*", Arg(0), Filled(())), "−0.5 × 0", "… × 0"),
+        (Size(()), "1", "1"),
+        (Size((ncd.Axis("k", 16), ncd.Axis("h", 4))), "16 × 4", "16 × 4"),
         (Infix("+", Arg(1), Arg(0)), "2 + (−0.5)", "… + …"),
         (Infix("<", Arg(1), Arg(0)), "2 < −0.5", "… < …"),
         (Infix("*", Infix("+", Arg(0), Arg(1)), Const(2)), "(−0.5 + 2) × 2", "(… + …) × 2"),
@@ -243,6 +252,9 @@ def test_a_row_of_attention_has_a_line_for_each_step_and_what_is_mixed() -> None
     found = row(ATTENTION.module, ATTENTION.trace.values, softmax, place, 2)
     html = arithmetic_html.attention_row_html(ATTENTION, found, "7,")
     assert "each score beside all others, and what the weights mix" in html
+    assert inside(html, "h3")[0] == f"{arithmetic_html.op_html(found.steps[0].cell)}, term by term"
+    heads = [text(head) for head in inside(html, "th") if "scope" not in head]
+    assert [head for head in heads if head in ("scores", "… ÷ √16")] == ["scores", "… ÷ √16"]
     picks = [own["data-pick"] for own in tags(html, "button")]
     assert f"one=7,{found.share.focus_index}" in picks
     plain = arithmetic_html.attention_row_html(ATTENTION, found, "")
@@ -316,6 +328,23 @@ def test_a_convolution_shows_three_channels_and_one_more_if_it_is_the_last(
     html = window_html(values, conv, found.index, found.arithmetic)
     assert (html.count("<figure>"), more in text(html)) == (figures, True)
     assert ("more" in html) == bool(more)
+
+
+@pytest.mark.parametrize(
+    ("term", "pictures"),
+    [
+        (ncd.Id("c:2 x:7") >> ncd.Conv("c x -> d:2 y", "K", 3), 0),  # no picture to slide over
+        (ncd.Id("x:6x6") >> ncd.MaxPool("x -> y", 2), 2),  # the whole, and the window; no weights
+    ],
+)
+def test_a_window_is_shown_over_a_picture_alone(term: ncd.Term, pictures: int) -> None:
+    module = ncd.compile(term)
+    values = ncd.trace(module, *ncd.example_inputs(term)).values
+    (out,) = module.circuit.outputs
+    found = how_made(module, values, out.id, (1,) * len(out.array.shape))
+    assert isinstance(found.arithmetic, Products | ReductionArithmetic)
+    html = window_html(values, module.circuit.cells[0], found.index, found.arithmetic)
+    assert html.count("<img") == pictures and text(html) == ""
 
 
 # --- cells ----------------------------------------------------------------------------------------
