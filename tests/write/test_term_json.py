@@ -233,6 +233,7 @@ def test_no_small_text_keeps_a_machine_busy(tree: dict[str, Any]) -> None:
 
 
 def test_a_text_that_is_too_long_is_not_read() -> None:
+    assert from_json('{"term": "Id", "type": "m"}'.ljust(LONGEST_JSON)) == ncd.Id("m")
     with pytest.raises(ncd.LimitError) as caught:
         from_json("[" * (LONGEST_JSON + 1))
     assert str(caught.value) == (

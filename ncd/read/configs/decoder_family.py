@@ -222,7 +222,7 @@ def lfm2(values: Values) -> Values:
 def states_alone(values: Values) -> Values:
     """Models without attention and without feed-forwards."""
     n = values.get("num_hidden_layers", 0)
-    n = n if type(n) is int and 0 < n <= LAYERS else 0
+    n = n if type(n) is int and n <= LAYERS else 0
     return {"states in": [True] * n, "forward in": [False] * n}
 
 
@@ -356,7 +356,7 @@ def _windowed_layers(fields: Fields, windows: str | int, n: int) -> list[bool]:
     if isinstance(windows, int):
         every = fields.integer(*PATTERN, default=windows, most=LAYERS)
         return [(i + 1) % every != 0 for i in range(n)]
-    first = fields.integer("max_window_layers", default=1) if fields.get("max_window_layers") else 0
+    first = fields.integer("max_window_layers") if fields.get("max_window_layers") else 0
     return [fields.flag(windows) and i >= first for i in range(n)]
 
 

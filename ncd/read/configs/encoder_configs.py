@@ -83,9 +83,10 @@ def read_bert(fields: Fields, kind: str) -> PublishedModel:
         activation=activation(fields, "hidden_act", "activation", default="gelu"),
     )
     u = fields.integer("max_position_embeddings", default=512)
+    places = u - encoder.skipped_positions
     sizes = {
         "n": fields.integer("num_hidden_layers", "n_layers", most=LAYERS),
-        "t": min(OPENING_POSITIONS, u),
+        "t": min(OPENING_POSITIONS, places),
         "h": h,
         "k": fields.heads(m, h),
         "d": fields.integer("intermediate_size", "hidden_dim"),
@@ -94,7 +95,7 @@ def read_bert(fields: Fields, kind: str) -> PublishedModel:
         "v": fields.integer("vocab_size"),
         **({"a": a} if encoder.narrow else {}),
     }
-    system, places = partial(bert, encoder=encoder), u - encoder.skipped_positions
+    system = partial(bert, encoder=encoder)
     return PublishedModel(title, source, sizes, system, False, places, ENCODER_MEANINGS)
 
 

@@ -283,7 +283,6 @@ def read_siglip(fields: Fields, kind: str) -> PublishedModel:
     sees = fields if side else fields.inner("vision_config")
     reads = fields if side else fields.inner("text_config")
     sizes: dict[str, int] = {}
-    shown = sees if side != "text" else reads
     if side != "text":
         m, h = (
             sees.integer("hidden_size", default=768),
@@ -303,7 +302,7 @@ def read_siglip(fields: Fields, kind: str) -> PublishedModel:
     for each in (sees, reads):
         each.check_supported("layer_norm_eps", 1e-6)
         each.check_supported("vision_use_head", True)
-    function = activation(shown, "hidden_act", default="gelu_pytorch_tanh")
+    function = activation(sees, "hidden_act", default="gelu_pytorch_tanh")
     system = partial(siglip, activation=function, side=side)
     title = {"": "SigLIP", "vision": "SigLIP, pictures", "text": "SigLIP, sentences"}[side]
     source = "Zhai et al. 2023, SigLIP"

@@ -80,6 +80,79 @@ SPELLED: list[tuple[Callable[..., Mapping[str, Any]], dict[str, Any], dict[str, 
     (family.jamba, {"num_hidden_layers": 257}, {"states in": [], "experts in": []}),
     (family.jamba, {"num_hidden_layers": 2, "attn_layer_period": 0},
      {"states in": [], "experts in": [False, True]}),
+    (family.jamba, {"num_hidden_layers": 2, "attn_layer_offset": "1"},
+     {"states in": [], "experts in": [False, True]}),
+    (family.neo, {}, {"layer_types": ["full_attention", LOCAL] * 12, "sliding_window": 256}),
+    (family.neo, {"attention_types": [[["local"], 300]]},
+     {"layer_types": [LOCAL] * 256, "sliding_window": 256}),
+    (family.hybrid, {}, {"states in": []}),
+    (family.hybrid, {"num_hidden_layers": 5}, {"states in": [True, True, True, False, True]}),
+    (family.hybrid, {"num_hidden_layers": 2, "full_attention_interval": 1},
+     {"states in": [False, False]}),
+    (family.hybrid, {"num_hidden_layers": 2, "full_attention_interval": 0},
+     {"states in": [False, False]}),
+    (family.hybrid, {"num_hidden_layers": 2, "full_attention_interval": "2"},
+     {"states in": [False, False]}),
+    (family.hybrid, {"num_hidden_layers": "2"}, {"states in": []}),
+    (family.hybrid, {"num_hidden_layers": 257}, {"states in": []}),
+    (family.hybrid, {"layer_types": ["conv", "full_attention", "mamba"]},
+     {"kinds": ["conv", "full_attention", "mamba"], "states in": [True, False, True]}),
+    (family.hybrid, {"layers_block_type": ["linear_attention", "attention"]},
+     {"kinds": ["linear_attention", "attention"], "states in": [True, False]}),
+    (family.hybrid, {"hybrid_override_pattern": "M*-E?", "layers_block_type": ["mamba"]},
+     {"kinds": ["mamba", "attention", "mlp", "moe", "?"], "states in": [True] + [False] * 4}),
+    (family.hybrid, {"num_hidden_layers": 3, "attn_layer_indices": [1]},
+     {"states in": [True, False, True]}),
+    (family.hybrid_of_parts, {"hybrid_override_pattern": "M-*E"},
+     {"kinds": ["mamba", "mlp", "attention", "moe"], "states in": [True, False, False, False],
+      "num_hidden_layers": 4, "mixers in": [True, False, True, False],
+      "forward in": [False, True, False, True], "layers with experts": 1, "hidden_act": "relu2"}),
+    (family.hybrid_of_parts, {"num_hidden_layers": 4, "mlp_hidden_act": "silu"},
+     {"states in": [True, True, True, False], "num_hidden_layers": 4, "mixers in": [],
+      "forward in": [], "layers with experts": 0, "hidden_act": "silu"}),
+    (family.hybrid_granite, {"logits_scaling": 2, "attn_layer_indices": [0]},
+     {"scores": 1, "words": 0.5, "states in": [], "turned": 0}),
+    (family.hybrid_granite, {"position_embedding_type": "rope", "shared_intermediate_size": 9},
+     {"scores": 1, "words": 1, "states in": [], "turned": 1.0, "intermediate_size": 9}),
+    (family.hybrid_granite, {"num_local_experts": 2, "shared_intermediate_size": 9},
+     {"scores": 1, "words": 1, "states in": [], "turned": 0}),
+    (family.hybrid_sparse, {"num_hidden_layers": 4, "decoder_sparse_step": 2},
+     {"states in": [True, True, True, False], "experts in": [False, True, False, True]}),
+    (family.lfm2, {"intermediate_size": 13, "tie_word_embeddings": True},
+     {"states in": [], "intermediate_size": 256, "tie_word_embeddings": True}),
+    (family.lfm2, {"block_ff_dim": 13, "block_multiple_of": 3, "intermediate_size": 99},
+     {"states in": [], "intermediate_size": 9, "tie_word_embeddings": None}),
+    (family.lfm2, {"block_ff_dim": 13, "block_multiple_of": 1, "block_ffn_dim_multiplier": 1.7},
+     {"states in": [], "intermediate_size": 13, "tie_word_embeddings": None}),
+    (family.lfm2, {"block_ff_dim": 13, "block_auto_adjust_ff_dim": False, "tie_embedding": False},
+     {"states in": [], "intermediate_size": 13, "tie_word_embeddings": False}),
+    (family.lfm2, {"block_ff_dim": 13, "block_multiple_of": 0, "num_hidden_layers": 2,
+                   "full_attn_idxs": [0]},
+     {"states in": [False, True], "intermediate_size": 13, "tie_word_embeddings": None}),
+    (family.lfm2, {"block_ff_dim": 13, "block_ffn_dim_multiplier": "1"},
+     {"states in": [], "intermediate_size": 13, "tie_word_embeddings": None}),
+    (family.lfm2, {"block_ff_dim": "13"},
+     {"states in": [], "intermediate_size": "13", "tie_word_embeddings": None}),
+    (family.states_alone, {"num_hidden_layers": 2},
+     {"states in": [True, True], "forward in": [False, False]}),
+    (family.states_alone, {}, {"states in": [], "forward in": []}),
+    (family.states_alone, {"num_hidden_layers": 257}, {"states in": [], "forward in": []}),
+    (family.states_alone, {"num_hidden_layers": 2.0}, {"states in": [], "forward in": []}),
+    (family.modern, {"num_hidden_layers": 4, "global_rope_theta": 7, "local_rope_theta": 8},
+     {"layer_types": ["full_attention", LOCAL, LOCAL, "full_attention"], "sliding_window": 65,
+      "rope_theta": 7, "rope_local_base_freq": 8}),
+    (family.modern, {"num_hidden_layers": 2, "global_attn_every_n_layers": 1,
+                     "local_attention": 7},
+     {"layer_types": ["full_attention"] * 2, "sliding_window": 4, "rope_theta": None,
+      "rope_local_base_freq": None}),
+    (family.modern, {"global_attn_every_n_layers": 0, "local_attention": "7"},
+     {"layer_types": None, "sliding_window": "7", "rope_theta": None,
+      "rope_local_base_freq": None}),
+    *((family.modern, {"local_attention": 2, **odd},
+       {"layer_types": odd.get("layer_types"), "sliding_window": 2, "rope_theta": None,
+        "rope_local_base_freq": None})
+      for odd in ({"num_hidden_layers": 257}, {"num_hidden_layers": "2"},
+                  {"global_attn_every_n_layers": 1.5}, {"layer_types": [LOCAL]})),
 ]  # fmt: skip
 
 
@@ -90,6 +163,9 @@ def test_a_familys_own_spelling(case: int) -> None:
     assert len(family.smollm({"num_hidden_layers": 256})["no_rope_layers"]) == 256
     assert len(family.sparse({"num_hidden_layers": 256})["experts in"]) == 256
     assert len(family.jamba({"num_hidden_layers": 256})["experts in"]) == 256
+    assert len(family.hybrid({"num_hidden_layers": 256})["states in"]) == 256
+    assert len(family.modern({"num_hidden_layers": 256})["layer_types"]) == 256
+    assert len(family.states_alone({"num_hidden_layers": 256})["states in"]) == 256
 
 
 @pytest.mark.parametrize(
@@ -148,6 +224,12 @@ NEAR, FAR = DecoderLayer(has_window=True), DecoderLayer()
         ({"experts in": [False, True]}, {}, 2, None, (DecoderLayer(experts=False), FAR), 0),
         ({"states in": [True, False]}, {}, 3, None,
          (DecoderLayer(state=True), FAR), 0),
+        ({"experts in": [True] * 2, "mixers in": [False, True]}, {}, 3, None,
+         (DecoderLayer(mixes=False), FAR, FAR), 0),
+        ({"forward in": [True, False]}, {}, 2, None, (FAR, DecoderLayer(forward=False)), 0),
+        ({"states in": []}, {}, 2, None, (FAR,), 0),
+        ({"no_rope_layers": [1, 0, 1, 1]}, {"bare": True}, 4, DecoderLayer(attention_norm=False),
+         (DecoderLayer(uses_rotary=False), FAR, FAR), 0),
         ({}, {"bare": True}, 3, DecoderLayer(attention_norm=False), (FAR,), 0),
         ({}, {"bare": True}, 1, DecoderLayer(attention_norm=False), (FAR,), 0),
     ],
@@ -327,6 +409,8 @@ def test_the_knobs_of_a_published_model() -> None:
     assert knobs["k"] == (2, 64, 2, 16)
     assert knobs["g"] == (1, 8, 1, 1)
     assert knobs["m"] == (1, 256, 1, 64)
+    least = {knob.name: (knob.least, knob.multiple, knob.most) for knob in entry.knobs}
+    assert [least[name] for name in "nkg"] == [(1, 1, 256), (2, 2, None), (1, 1, None)]
     published, small = (dict(entry.preset(name).knobs) for name in ("published", "small"))
     assert published == {name: knob[3] for name, knob in knobs.items()}
     assert all(1 <= small[name] <= n for name, n in published.items()) and small["n"] < 200

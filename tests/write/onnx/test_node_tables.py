@@ -370,6 +370,7 @@ def test_sizes_are_computed_when_the_model_runs(h: int, k: int) -> None:
         ('Id("y:3 m:4") >> Linear("m -> k:2", "L")', "Free sizes: y. Fixed: m by Linear L."),
         ('Id("y:3, y") >> Add()', "Free sizes: y."),
         ('Id("x:6x8")', "Free sizes: x_1, x_2."),
+        ('Id("y:2 d:9") >> Split("d -> h:3 k")', "Free sizes: y. Fixed: d by Split."),
     ],
 )
 def test_which_sizes_stay_open(text: str, said: str) -> None:
