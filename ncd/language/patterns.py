@@ -114,7 +114,13 @@ class Binding(dict[str, Axis]):
         self.unify(known, replace(known, size=size))
 
     def with_known_sizes(self, array: Array) -> Array:
-        """Returns the array with the sizes that are known so far."""
+        """Returns the array with the sizes that are known so far.
+
+        >>> known = Binding()
+        >>> known.bind_size("v", 9)
+        >>> known.with_known_sizes(Array((Axis("t", 3),), Axis("v"))).spec
+        't:3#v:9'
+        """
         below = array.below and self.axis(array.below)
         axes = list(map(self.axis, array))
         same = below is array.below and all(map(is_, axes, array))

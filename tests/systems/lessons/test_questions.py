@@ -215,7 +215,8 @@ def test_a_model_that_is_too_large_is_not_run() -> None:
 @pytest.mark.parametrize(
     "ask",
     [
-        *("order:parameters:n1", "order:money:n1,n2", "order:cache:n1,n2", "order:flops:n1,n99"),
+        *("order:parameters:n1", "order:parameters:n1,n2,n1", "order:money:n1,n2"),
+        *("order:cache:n1,n2", "order:flops:n1,n99"),
         *("estimate:money", "estimate:parameters:gpt-9", "most:parameters:gpt-9", "most:bytes"),
         *("mixes:z", "mixes:x,z", "mixes:h", "mixes:h@v99", "cut:", "cut:n99", "cut:v99"),
         *("changes:y=8", "changes:z=3", "changes:x=22", "changes:", "cache:h=4"),

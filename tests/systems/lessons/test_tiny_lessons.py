@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from ncd import Add, Axes, Block, Copy, Id, Linear, Param, Softmax
+from ncd import Add, Axes, Block, Copy, Einsum, Group, Id, Linear, Param, Softmax
 from ncd.circuit.knob import Knob
 from ncd.language.terms import Term
 from ncd.systems.catalogue_entry import Entry, Preset
@@ -216,6 +216,17 @@ def test_only_blocks_with_a_title_and_several_ops_are_shown_two_at_most() -> Non
         ("ask=parameters:k=8", "We double k, now 4."),
         ("k=8", "k is 8. There are 208 then."),
     ]
+
+
+def test_an_op_that_changes_no_numbers_is_asked_about_after_others() -> None:
+    """A group changes three axes, but a product that changes two is worth more."""
+
+    def grouped() -> Term:
+        maps = Linear("c -> k:4 l:2 d:3", "A") >> Einsum("k l d -> d")
+        return Id("a:2 b:3") >> Group("a b -> c") >> maps
+
+    asked = [query for query, _ in views(entry(grouped)) if "shape" in query]
+    assert asked == ["ask=shape:v2", "ask=shape:v3"]
 
 
 def test_what_has_most_is_asked_and_then_lit() -> None:

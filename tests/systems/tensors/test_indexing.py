@@ -134,3 +134,13 @@ def test_elementwise(sizes: dict[str, int]) -> None:
     for i in range(n["c"]):
         ours = system("elementwise", **n | {"i": i})
         same(ours, lambda x, i=i: (fs(x)[i], torch.stack([f(one) for one in x[i]])), [Xca])
+
+
+@pytest.mark.parametrize(("c", "some"), [(2, "0, 1"), (5, "0, 1, 2, 3, 4"), (6, "0 … 5")])
+def test_notes_name_the_indexes_of_an_axis(c: int, some: str) -> None:
+    for name in ("broadcasting", "inner-broadcasting"):
+        (said, *_) = ncd.catalogue[name].callouts({"c": c, "i": 1}).values()
+        assert (
+            f"expressions hold for $1$ replaced by any valid index $i_{{{c}}} ∈ {{{some}}}$."
+            in said
+        )
