@@ -58,15 +58,15 @@ def sign_lines(_: str = "") -> Iterator[str]:
             "",
             f"## {group}",
             "",
-            "| sign | name | meaning | in code |",
-            "| --- | --- | --- | --- |",
+            "| sign | name | meaning |",
+            "| --- | --- | --- |",
         )
         for sign in signs:
             shown = picture(
                 f"sign-{slug(sign.name)}", sign.picture(), sign.picture(dark=True), sign.title
             )
-            code = f"`{sign.code}`".replace("|", "\\|") if sign.code else ""
-            yield f"| {shown} | {sign.title} | {markup.text(sign.explanation)} | {code} |"
+            code = f"<br>`{sign.code}`".replace("|", "\\|") if sign.code else ""
+            yield f"| {shown} | {sign.title} | {markup.text(sign.explanation)}{code} |"
 
 
 def op_lines(_: str = "") -> Iterator[str]:

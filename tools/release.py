@@ -29,6 +29,7 @@ PLACES = {
     "CITATION.cff": r"^version: (.+)$",
     "README.md": r"^  version = \{(.+)\},$",
     "docs/installing.md": r"neural_circuit_explorer-(.+)-py3-none-any\.whl",
+    "docs/other-pages.md": r"neural_circuit_explorer-(.+)-py3-none-any\.whl",
 }
 # What an installed app reads beside the package, in pyproject.toml's folder ncd/bundle.
 BUNDLE = re.compile(r"app\.py|pages/.+\.py|assets/.+|\.streamlit/config\.toml")

@@ -15,7 +15,7 @@ class Diagram extends HTMLElement {
     if (!this.style.display) this.style.display = "block";
     this.hear = ({ source, data }) => {
       if (source === this.frame.contentWindow && data?.ncd === "height" && data.height > 0)
-        this.frame.style.height = `${Math.min(data.height, 4000)}px`;
+        Object.assign(this.frame.style, { height: `${Math.min(data.height, 4000)}px`, minHeight: 0 });
     };
     addEventListener("message", this.hear);
     this.watch = new MutationObserver(() => this.show());
