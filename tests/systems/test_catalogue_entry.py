@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 import ncd
+from ncd import Linear
 from ncd.circuit.knob import Knob
-from ncd.errors import SizeError
+from ncd.errors import MismatchError, SizeError
+from ncd.systems.catalogue_entry import Entry
 
 SWITCH = Knob("causal", 0, 1, 0, switch=True)
 
@@ -34,6 +37,17 @@ def test_a_size_is_not_true_or_false() -> None:
     with pytest.raises(SizeError) as error:
         Knob("h", 1, 8, 4).check(True)
     assert str(error.value) == "h is True, but it is a whole number. Try h = 4."
+
+
+def test_a_term_has_the_type_that_its_entry_states() -> None:
+    entry = Entry("own", "Own", "none", (), lambda: Linear("m:3 -> k:2", "W"), type="m -> k")
+    assert entry.build().cod.spec == "k:2"
+    with pytest.raises(MismatchError) as error:
+        replace(entry, type="m -> n").build()
+    assert str(error.value) == (
+        "own: it gives (k), but its type says (n). Bound so far: k 2. "
+        'Try type="m -> k", or other steps.'
+    )
 
 
 def test_the_catalogue_is_shown_as_a_table_and_its_entries_short() -> None:

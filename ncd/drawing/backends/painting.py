@@ -249,10 +249,16 @@ def _hundredths(point: tuple[float, float]) -> tuple[int, int]:
 
 
 def is_flat(curve: Curve) -> bool:
-    """Returns whether a curve is a straight line."""
+    """Returns whether a curve is a straight line.
+
+    >>> from ncd.drawing.elements.primitives import Point, line, s_curve
+    >>> one, two = Point(0, 0), Point(6, 3)
+    >>> [is_flat(curve) for curve in (line(one, two), s_curve(one, two), s_curve(two, two))]
+    [True, False, True]
+    >>> is_flat(Curve(one, Point(2, 3), Point(4, 3), two))
+    False
+    """
     (ax, ay), b, c, (dx, dy) = curve
-    if ay == b[1] == c[1] == dy:
-        return True
     x, y = dx - ax, dy - ay
     beside = x * (b[1] - ay) - (b[0] - ax) * y, x * (c[1] - ay) - (c[0] - ax) * y
     return max(beside) < 1e-6 and min(beside) > -1e-6

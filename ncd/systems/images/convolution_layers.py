@@ -330,6 +330,9 @@ def visible_places(stack: Stack, size: int, place: int) -> list[set[int]]:
     >>> stack = stack_of(n=2, k=2, s=2, d=1, double=0)
     >>> [sorted(places) for places in visible_places(stack, 8, 1)]
     [[4, 5, 6, 7], [2, 3], [1]]
+    >>> stack = stack_of(n=2, k=3, s=2, d=1, double=0)
+    >>> [sorted(places) for places in visible_places(stack, 5, 1)]  # at the end of each layer
+    [[1, 2, 3, 4], [1, 2], [1]]
     """
     sizes = [size]
     for layer in stack:

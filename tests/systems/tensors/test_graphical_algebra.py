@@ -1,5 +1,6 @@
 """Section 2.4 of the notebook, retyped: attention as einsum, and graphical linear algebra."""
 
+from itertools import pairwise
 from math import sqrt
 
 import einops
@@ -9,6 +10,7 @@ from torch import Tensor
 
 import ncd
 from ncd.run.module import CircuitModule
+from ncd.systems.tensors.graphical_algebra import pair
 from tests.systems.retyped import close, given, matrix, same
 
 es = einops.einsum
@@ -44,6 +46,15 @@ def sides(step: int, sizes: dict[str, int]) -> tuple[CircuitModule, dict[str, in
     entry = ncd.catalogue["linear-algebra"]
     n = entry.settings(sizes | {"step": step})
     return ncd.compile(entry.build(**n)), n
+
+
+def test_a_step_of_the_walk_is_a_line_or_two_sides_of_the_middle_one() -> None:
+    lines = [ncd.catalogue["linear-algebra"].build(step=step) for step in (1, 3, 7)]
+    assert [pair(1), pair(7)] == [lines[0], lines[2]]
+    assert [pair(step).sides for step in range(3, 7)] == [*pairwise(lines[1].sides)]
+    bent, straight = (ncd.compile(side) for side in pair(2, b=3).sides)
+    (x,) = given([3])
+    close(bent(x), straight(x))
 
 
 @EVERY
