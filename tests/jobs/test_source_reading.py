@@ -62,7 +62,8 @@ def test_a_busy_machine_is_no_fault_of_a_source(monkeypatch: pytest.MonkeyPatch)
     )
     monkeypatch.setattr(own.workers, "start", lambda _: silent)
     monkeypatch.setattr("ncd.jobs.source_reading.PATIENCE", 0.0)
-    assert "the machine is busy" in refusal(own, net())
+    busy = "line 1, column 1: the machine is busy, and read nothing in a minute. Try it again."
+    assert refusal(own, net()) == busy
     monkeypatch.undo()
     monkeypatch.setattr(own.workers, "start", lambda _: silent)
     assert refusal(own, net()) == TOO_MUCH

@@ -400,9 +400,9 @@ def test_what_is_found_is_kept_and_so_is_that_it_takes_too_long(kind: str) -> No
         for _ in range(2):
             with pytest.raises(TextError) as error:
                 search("one")
-            assert (error.value.fact, error.value.cure) == (
-                "it takes more than 16 seconds of computing, or 200 MB",
-                "fewer layers, or smaller sizes",
+            assert str(error.value) == (
+                "line 1, column 1: it takes more than 16 seconds of computing, or 200 MB. "
+                "Try fewer layers, or smaller sizes."
             )
         for _ in range(2):
             assert search("another") == (Finding("silent", 3, "a", "b"),)
@@ -421,10 +421,34 @@ def test_a_text_that_finds_no_turn_is_told_and_asked_again() -> None:
         ):
             reader.findings("x", "b")
         assert reader.findings("x", "b") == ()
-    assert (error.value.fact, error.value.cure) == (
-        "too many sources are read now",
-        "it again in a minute",
+    assert str(error.value) == (
+        "line 1, column 1: too many sources are read now. Try it again in a minute."
     )
+
+
+@pytest.mark.parametrize(("classes", "kinds"), [(1, ["source"]), (2, ["source", "part"])])
+def test_of_several_classes_a_part_is_tried_and_then_the_source_takes_too_long(
+    classes: int, kinds: list[str]
+) -> None:
+    reader, asked = source_reading.Reader(), list[str]()
+    with (
+        patch.object(reader, "_result", lambda kind, text: asked.append(kind)),
+        pytest.raises(TextError) as error,
+    ):
+        reader.read("class A: pass\n" * classes)
+    assert asked == kinds
+    assert str(error.value) == (
+        "line 1, column 1: it takes more than 6 seconds of computing, or 200 MB. "
+        "Try fewer layers, or smaller sizes."
+    )
+
+
+def test_a_text_is_read_up_to_its_longest_length() -> None:
+    reader, answer = source_reading.Reader(), source_job.findings_json(())
+    with patch.object(reader, "_result", lambda kind, text: answer):
+        assert reader.findings("x" * source_reading.LONGEST) == ()
+        with pytest.raises(TextError, match="it has 200,001 letters, at most 200,000 are read"):
+            reader.findings("x" * (source_reading.LONGEST + 1))
 
 
 def test_a_run_that_takes_too_long_stops_at_its_next_op(clock: list[float]) -> None:

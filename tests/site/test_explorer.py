@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 import torch
 from torch import nn
 
 import ncd
-from ncd.site.widget import _rows
+from ncd.site.widget import Explorer, _rows
 
 
 def test_a_size_draws_and_runs_anew() -> None:
@@ -109,6 +110,54 @@ def test_wrong_arguments_are_named() -> None:
     assert str(wrong.value) == (
         'explore: 3 is no name, term or module. Try ncd.explore("multi-head-attention").'
     )
+
+
+SLIDER = {"name": "m", "min": 1, "max": 9, "step": 1, "value": 3}
+NO_SLIDERS = (
+    "but it is dicts with a name and whole numbers. "
+    'Try [{"name": "h", "min": 1, "max": 16, "step": 1, "value": 4}].'
+)
+NO_TERM = 'Try ncd.catalogue["tensors"].build.'
+
+
+def softmax(m: int) -> ncd.Term:
+    return ncd.Softmax(f"m:{m}")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"title": 3}, "Explorer: title is 3, but it is text. Try text."),
+        ({"sliders": 3}, f"Explorer: sliders is 3, {NO_SLIDERS}"),
+        ({"sliders": ""}, f"Explorer: sliders is '', {NO_SLIDERS}"),
+        ({"sliders": [SLIDER, 3]}, f"…, {NO_SLIDERS}"),
+        ({"sliders": [{**SLIDER, "step": "1"}]}, f"…, {NO_SLIDERS}"),
+        (
+            {"build": 3},
+            f"Explorer: build is 3, but it is a function from sizes to a term. {NO_TERM}",
+        ),
+        ({"build": lambda m: 3}, f"Explorer: build gives 3, which is not a term. {NO_TERM}"),
+        (
+            {"build": lambda k: softmax(k)},
+            "Explorer: build takes other arguments than m. Try lambda **sizes: ….",
+        ),
+        (
+            {"sizes": 3},
+            'Explorer: sizes is 3, but it is a mapping from names to sizes. Try sizes={"h": 2}.',
+        ),
+        ({"sizes": {"q": 1}}, "explore: there is no size 'q'. Try one of m."),
+        (
+            {"module": 3},
+            "Explorer: module is 3, but it is a compiled module. Try module=ncd.compile(term).",
+        ),
+    ],
+)
+def test_an_argument_of_another_kind_is_named(wrong: dict[str, Any], said: str) -> None:
+    own = {"title": "T", "sliders": [SLIDER], "build": softmax}
+    assert repr(Explorer(**own)) == "<Explorer of T: m 3>"
+    with pytest.raises(ncd.NCDError) as error:
+        Explorer(**{**own, **wrong})
+    assert str(error.value).endswith(said.removeprefix("…"))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,9 @@ import pytest
 import torch
 
 import ncd
+from ncd.explain.thumbnails import cells_of_run
 from ncd.run.guard import compile
+from ncd.site import wire_values
 from ncd.site.collapse_states import NO_VALUES
 from ncd.site.scripts import script
 from ncd.site.wire_values import opening_values, random_values, values_of_run
@@ -46,6 +48,12 @@ def test_tiles_are_the_heads_and_stand_within_their_frame() -> None:
     found = random_values(ncd.catalogue["multi-head-attention"].build(h=4), 0)
     data, frame = found.data["arrays"]["v9"], found.frames["v9"]
     assert data["shape"] == (4, 20, 22) and len(shades(data)) == 4 * 20 * 22
+    module = compile(ncd.catalogue["multi-head-attention"].build(h=4), 0)
+    run = ncd.trace(module, *ncd.example_inputs(module.term))
+    boxes = dict(cells_of_run(module.circuit, run))["v9"].grid.boxes
+    np.testing.assert_allclose(
+        data["tiles"], [(b.x0, b.y0, b.width, b.height) for b in boxes], rtol=0, atol=0.00501
+    )
     for left, top, width, height in data["tiles"]:
         assert left >= 0 and left + width <= frame.width + 0.01
         assert top >= 0 and top + height <= frame.height + 0.01
@@ -119,6 +127,19 @@ def test_a_run_at_other_sizes_fills_as_many_tiles_as_there_are() -> None:
     fewer, more = called(page, "again", calls)
     assert fewer["shape"] == [2, 5, 6] and more["shape"] == [4, 5, 6]
     assert more["said"].endswith("; the first 4 of 6 pictures")
+
+
+@pytest.mark.parametrize(
+    ("bytes", "flops", "shown"), [(0, 0, True), (-1, 0, False), (0, -1, False)]
+)
+def test_a_run_at_the_limits_has_values(
+    bytes: int, flops: int, shown: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    term = ncd.Linear("y:2 m:3 -> y:2 k:4", "L")
+    cost = ncd.cost(term)
+    monkeypatch.setattr(wire_values, "MAX_BYTES", cost.bytes + 4 * cost.parameters + bytes)
+    monkeypatch.setattr(wire_values, "MAX_FLOPS", cost.flops + flops)
+    assert (random_values(term, 0) != NO_VALUES) == shown
 
 
 def test_what_has_no_sizes_or_takes_long_has_no_values() -> None:

@@ -198,6 +198,19 @@ def test_classes_are_offered_if_there_are_several(
 
 
 @pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("net = Net()\nnet(torch.randn(2))", [2]),  # the mode stands in the last line
+        ("net = Net()\ny = net(x)\nprint(y)", [4, 1]),
+    ],
+)
+def test_a_mode_is_a_field_of_the_last_line_or_of_another_one(text: str, lines: list[int]) -> None:
+    call = ModuleCall(inputs=("x",), drawn="Net", classes=("Net",), modes="Its dropout is on.")
+    forms = own_answer._with_form(EditorMessage("words"), text, call).forms
+    assert [form.first for form in forms] == lines
+
+
+@pytest.mark.parametrize(
     ("shapes", "words"),
     [
         ([(2, 3)], "2×3"),
