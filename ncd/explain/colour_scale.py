@@ -106,7 +106,7 @@ class ColourRange:
         high, beyond = largest, 0
         if len(sizes) > OUTLIERS_FROM:
             top = np.sort(np.partition(sizes, -few - 1)[-few - 1 :])[::-1].astype(float)
-            gaps = (n for n in range(1, few + 1) if top[n - 1] > FAR * top[n] > 0)
+            gaps = (n for n in range(1, few) if top[n - 1] > FAR * top[n] > 0)
             beyond = next(gaps, few if top[0] > FAR * top[few] > 0 else 0)
             high = float(top[beyond])
         high = high or 1.0

@@ -108,6 +108,16 @@ def test_gradients_agree_with_finite_differences(name: str) -> None:
 
 def test_a_wrong_gradient_would_be_seen() -> None:
     assert not Slope(("w",), 1.0, 1.001) and Slope(("w",), 1.0, 1.000001)
+    assert Slope(("w",), 0.0, 1e-5) and not Slope(("w",), 0.0, 1.1e-5)
+    assert Slope(("w",), -100.0, -100.0009) and not Slope(("w",), -100.0, -100.0011)
+
+
+def test_a_direction_has_length_1_and_what_is_frozen_has_none() -> None:
+    x = torch.tensor([0.5])
+    (found,) = slopes(ncd.compile(ncd.Id("m:1") >> ncd.Elementwise("sin")), x)
+    assert abs(found.gradient) == pytest.approx(abs(float(cotangents([x], 0)[0] * x.cos())))
+    module, inputs = made("autograd")
+    assert [slope.names for slope in slopes(module, *inputs, frozen=("w", "v0"))] == [("v1",)]
 
 
 def test_the_arrays_of_a_scan_have_no_gradient_of_their_own() -> None:

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from ncd.errors import LimitError, ParseError
-from ncd.explain.equation_proof import prove
+from ncd.explain.equation_proof import SideComparison, prove
 from ncd.language.blocks import Equation
 from ncd.language.terms import Id
 from ncd.ops import Einsum, Linear, Map
@@ -38,6 +38,9 @@ def test_the_largest_difference_of_any_two_sides_is_what_counts() -> None:
     proof = prove(Equation(plus(0), plus(2), plus(-1)))
     assert not proof
     assert proof.difference == pytest.approx(3)
+    largest = max(float(x.abs().max()) for side in proof.sides for x in side)
+    assert largest != pytest.approx(1) and proof.relative == pytest.approx(3 / largest)
+    assert SideComparison(9.0, 0.99e-4, ()) and not SideComparison(9.0, 1e-4, ())
 
 
 def test_infinities_and_no_numbers_are_equal_to_themselves() -> None:

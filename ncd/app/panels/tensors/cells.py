@@ -8,7 +8,7 @@ from itertools import islice, zip_longest
 
 import torch
 
-from ncd.app.parts import heatmap, html_panel
+from ncd.app.parts import html_panel
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene, numbers_origin
 from ncd.app.state import knobs
@@ -182,9 +182,8 @@ def _slots(size: int, at: int | None) -> list[int | None]:
     >>> _slots(3, None), _slots(20, 12)
     ([0, 1, 2], [None, 8, 9, 10, 11, 12, 13, 14, 15, None])
     """
-    run = heatmap.visible_range(size, at or 0, MAX_CELLS)
-    if len(run) == size:
-        return list(run)
+    if size <= MAX_CELLS:
+        return [*range(size)]
     first = max(0, min((at or 0) - MAX_CELLS // 2 + 1, size - MAX_CELLS + 2))
     inside = list(islice(range(first, size), MAX_CELLS - 1 if first == 0 else MAX_CELLS - 2))
     before = [None] if first else []

@@ -52,6 +52,8 @@ def test_a_table_has_the_numbers_and_lights_what_is_used(at: int) -> None:
     assert [own["aria-pressed"] for own in buttons] == [str(n == at).lower() for n in range(4)]
     assert told.sliders == {"i": (0, at, 3)}
     assert "Blue is what the last numbers are made from." in told.text
+    kinds = [own["class"] for own in tags(told.html, "span") if "data-select" in own]
+    assert kinds == ["op index" if c.op.role == "index" else "op" for c in here.circuit.cells]
 
 
 def test_sides_of_an_equation_stand_in_lines_with_its_sign() -> None:
