@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from itertools import product
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
@@ -226,6 +227,33 @@ def test_a_loop_may_have_so_many_steps(name: str, rows: int, short: bool) -> Non
     assert three_ways._steps(VMAP, here, rows)
 
 
+@pytest.mark.parametrize("name", [*three_ways.LIFTS])
+@pytest.mark.parametrize("spare", [0, -1])
+def test_all_ways_are_run_on_the_rows_and_on_many_that_fit(
+    name: str, spare: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, seen = scene(name), []
+
+    def medians(calls: dict[str, Any], *, warm: int, **_: object) -> dict[str, float]:
+        assert warm == 0
+        results = [call() for call in calls.values()]
+        assert all(torch.allclose(one, results[0], atol=1e-5) for one in results)
+        seen.append(len(results[0]))
+        return dict.fromkeys(calls, 0.5)
+
+    lift, c = three_ways.LIFTS[name], here.settings["c"]
+    term = lift.broadcast_term(c=c, **{axis: here.settings[axis] for axis in lift.takes})
+    row, many = (term.dom[0].numel + term.cod[0].numel) // c, 3 * c
+    monkeypatch.setattr(three_ways, "medians", medians)
+    monkeypatch.setattr(three_ways, "MANY_ROWS", many)
+    monkeypatch.setattr(three_ways, "LARGEST", many * row + spare)
+    found = three_ways.measure_ways(here, lift)
+    assert seen == [c, many][: 2 + spare] == [*found.seconds]
+    assert all(times == dict.fromkeys((LOOP, VMAP, OWN), 0.5) for times in found.seconds.values())
+    assert found.differences.keys() == {LOOP, VMAP, OWN}
+    assert max(apart or 0 for apart in found.differences.values()) < 1e-5
+
+
 def test_rows_are_repeated_from_the_table() -> None:
     table = torch.arange(6.0).view(3, 2)
     assert torch.equal(three_ways._rows(table, 7), table[[0, 1, 2, 0, 1, 2, 0]])
@@ -256,4 +284,6 @@ def test_a_convolution_of_one_place_is_a_linear_map(m: int, t: int) -> None:
         doubled = [total, 2 * total, *[total] * (n - 2)]
         given = [float(one) for one in x[i, :n]]
         assert row == [str(i), *map(number, (*given, total, *doubled))]
+    head = ["t", "x", *[""] * (n - 1), "sum", "out", *[""] * (n - 1)]
+    assert [row for row in told.rows if row[:1] == ["t"]] == [head]
     assert (f"The first {n} features." in told.text) == (m > 8)
