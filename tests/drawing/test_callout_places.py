@@ -12,6 +12,7 @@ from ncd import Linear, catalogue
 from ncd.drawing import callouts
 from ncd.drawing.callouts import HIGHER, OVER, WIDER, _CalloutPlacer
 from ncd.drawing.elements import style
+from ncd.drawing.elements.labels import wrap
 from ncd.drawing.elements.primitives import Point, Rectangle, Text
 from ncd.drawing.pipeline import draw
 
@@ -168,6 +169,18 @@ def test_a_pointer_pays_for_what_it_crosses() -> None:
     own.in_the_way = own.in_the_way[:, 2:]
     own.is_wire = np.array([False])
     assert own.crossing_cost(box) == 0
+
+
+@pytest.mark.parametrize("count", [2, 10, 20, 40, 160])
+def test_the_lines_of_a_callout_are_as_wide_as_its_shapes_permit(count: int) -> None:
+    """Wider by the root of the letters, so that it stays as compact, within a least and a most."""
+    text = " ".join(["words"] * count)
+    (one,) = wrap("words ", inf, style.CALLOUT)
+    shapes = [max(line.width for line in lines) for lines in callouts._shapes(text)]
+    for wide, factor in zip(shapes, (1, 1.4, 1.8), strict=True):
+        limit = min(max(16 * factor * len(text) ** 0.5, 110), 330)
+        assert wide <= limit
+        assert wide > limit - one.width - 5 or count == 2  # another word would not fit
 
 
 def test_a_legend_stands_over_the_diagram_at_its_left() -> None:

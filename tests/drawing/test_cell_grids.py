@@ -8,7 +8,13 @@ from math import dist
 import pytest
 
 import ncd
-from ncd.drawing.cell_grids import _slots, with_cell_grids
+from ncd.drawing.cell_grids import (
+    _slots,
+    broadcast_axis_colours,
+    dependency_slices,
+    with_broadcast_bands,
+    with_cell_grids,
+)
 from ncd.drawing.elements import style
 from ncd.drawing.elements.primitives import Annotation, Outline, Rectangle, Text
 
@@ -31,6 +37,65 @@ def boxes(grid: Annotation, cells: bool) -> list[Rectangle]:
 
 def approx(*numbers: float) -> object:
     return pytest.approx(numbers, abs=1e-6)
+
+
+ACTS = ncd.Function("G", "b -> c:2")
+
+
+@pytest.mark.parametrize(
+    ("term", "slices", "colours"),
+    [
+        (ncd.Index("a:4 b:3", a=2), {"v0": (2, None), "v1": (None,)}, {}),
+        (ncd.Id("a:4 b:3") >> ACTS, {"v0": (2, None), "v1": (2, None)}, {"a": "lift"}),
+        (ncd.Id("b:3") >> ACTS, {"v0": (None,), "v1": (None,)}, {}),
+        (
+            ncd.Id("a:4 b:3, d:5") >> ncd.Function("H", "b, d -> c:2"),
+            {"v0": (2, None), "v1": (None,), "v2": (2, None)},
+            {"a": "inner"},
+        ),
+        (ncd.Einsum("a:5 b:3 -> b a"), {"v0": (2, 1), "v1": (1, 2)}, {"a": "lift", "b": "lift"}),
+        (ncd.Id("a:5, a") >> ncd.Add(), dict.fromkeys(("v0", "v1", "v2"), (2,)), {"a": "lift"}),
+        (
+            ncd.Id("a:4 b:3") >> ncd.Repeat((ncd.Linear("b -> b", "W"),) * 2),
+            {"v0": (None, None), "v2": (None, None)},
+            {},
+        ),
+        (ncd.Id("a:4"), {"v0": (2,)}, {}),
+    ],
+    ids=str,
+)
+def test_what_a_place_of_the_result_needs_and_what_all_is_done_for_each_place_of(
+    term: ncd.Term, slices: dict[str, object], colours: dict[str, str]
+) -> None:
+    circuit = ncd.elaborate(term)
+    assert dependency_slices(circuit) == slices
+    assert broadcast_axis_colours(circuit) == colours
+    bands = with_broadcast_bands(ncd.draw(term), circuit).extras
+    assert {band.words for band in bands} == {f"broadcast over {name}" for name in colours}
+
+
+@pytest.mark.parametrize(("second", "needed"), [(3, 3), (0, None)])
+def test_an_array_that_is_used_twice_is_needed_at_one_place_or_whole(
+    second: int, needed: int | None
+) -> None:
+    both = ncd.Index("a", a=3) @ ncd.Index("a", a=second)
+    found = dependency_slices(ncd.elaborate(ncd.Copy("a:4") >> both))
+    assert found == {"v0": (needed,), "v1": (3,), "v2": (second,), "v3": (), "v4": ()}
+
+
+@pytest.mark.parametrize("array", ["a:2 b:2 c:2 d:2", "x:2x2", "a", "a:2, x:2x2"])
+def test_arrays_that_are_no_small_tables_have_no_grids(array: str) -> None:
+    assert grids(ncd.Id(array)) == []
+
+
+@pytest.mark.parametrize(
+    ("term", "letters"),
+    [(ncd.Id("a:4 b:3") >> ACTS, "G"), (ncd.Id("a:4 b:3") >> ACTS >> ncd.Softmax("c"), "")],
+)
+def test_the_arrow_of_a_single_op_has_its_letter(term: ncd.Term, letters: str) -> None:
+    *_, arrow = grids(term)
+    words = [item.label.words for item in arrow.items if isinstance(item, Text)]
+    assert words == [*letters]
 
 
 def test_a_matrix_has_its_cells_its_rulers_and_its_labels() -> None:

@@ -1,6 +1,7 @@
 """The data of tasks: the same from the same seed, and read from files as they are published."""
 
 import gzip
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -106,6 +107,34 @@ def test_a_file_that_is_cut_off_is_told(folder):
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(ParseError, match="is no such file of MNIST"):
         mnist(folder)
+
+
+def test_shapes_are_those_of_their_formulas_in_the_middle_of_each_pixel():
+    """Restated pixel by pixel, the shapes of a picture one over the other."""
+    n, x = 6, 16
+    pictures, classes = shapes(n, x, 4, torch.Generator().manual_seed(3))
+    draw = torch.Generator().manual_seed(3)
+    lies = {
+        0: lambda d, r: False,
+        1: lambda d, r: d * d + r * r < 1,
+        2: lambda d, r: max(abs(d), abs(r)) < 0.85,
+        3: lambda d, r: d < 0.7 and 2 * abs(r) < d + 1.1,
+    }
+    light, found = torch.zeros(n, x, x), torch.zeros(n, x, x, dtype=torch.long)
+    for _ in range(3):
+        kind = torch.randint(0, 4, (n,), generator=draw).tolist()
+        radius, down, right = (
+            (x * (low + (high - low) * torch.rand(n, generator=draw))).tolist()
+            for low, high in ((0.1, 0.25), (0.15, 0.85), (0.15, 0.85))
+        )
+        bright = 0.5 + 0.5 * torch.rand(n, generator=draw)
+        for i, r, c in product(range(n), range(x), range(x)):
+            at = ((r + 0.5 - down[i]) / radius[i], (c + 0.5 - right[i]) / radius[i])
+            if lies[kind[i]](*at):
+                light[i, r, c], found[i, r, c] = bright[i], kind[i]
+    assert classes.equal(found)
+    noise = 0.15 * torch.randn(n, x, x, generator=draw)
+    torch.testing.assert_close(pictures[:, 0], light + noise)
 
 
 def test_every_pixel_of_a_shape_has_its_class():

@@ -10,7 +10,12 @@ from hypothesis import strategies as st
 from torch import nn
 
 import ncd
-from ncd.systems.training.trained_weights import read_note, read_weights, write_weights
+from ncd.systems.training.trained_weights import (
+    FILTER_WRITERS,
+    read_note,
+    read_weights,
+    write_weights,
+)
 from tests.support.sampling import count
 
 WHOLE = write_weights(nn.Linear(2, 3), {"seed": "0"})
@@ -46,6 +51,35 @@ def test_what_is_no_file_of_weights_says_so(name: str) -> None:
         assert str(error.value).isprintable() and len(str(error.value)) < 250
     with pytest.raises(ncd.ParseError, match=r"^this is no safetensors file: "):
         read_note(HOSTILE[name])
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes", "origin"),
+    [
+        ("convolution", {"k": 3, "c": 2, "f": 3, "g": 2, "n": 1, "filter": 0},
+         "written by hand (upright edges, level edges, outline, blur and sharpen)"),
+        ("convolution", {"k": 5, "c": 2, "f": 3, "g": 2, "n": 2, "filter": 5}, "first layer"),
+        ("convolution", {"k": 3, "c": 1, "f": 7, "g": 1, "n": 2, "filter": 5},
+         "first layer, fitted to this window"),
+        ("convolution", {"k": 5, "c": 1, "f": 1, "g": 1, "n": 1, "filter": 5},
+         "first layer, fitted to this window"),
+        ("transposed-convolution", {"k": 4, "s": 2, "c": 2, "f": 3, "n": 2, "filter": 1},
+         "written by hand (tent, single pixel and box)"),
+        ("convolution", {"filter": 6}, ""),
+        ("transposed-convolution", {"filter": 3}, ""),
+    ],
+)  # fmt: skip
+def test_filters_fit_their_convolution(name: str, sizes: dict[str, int], origin: str) -> None:
+    entry = ncd.catalogue[name]
+    settings = entry.settings(sizes)
+    write, knobs = FILTER_WRITERS[name]
+    data = write(**{knob: settings[knob] for knob in knobs})
+    assert (data is None) == (not origin)
+    if data is not None:
+        assert read_note(data)["origin"].endswith(origin)
+        module = read_weights(ncd.compile(entry.build(**settings), 0), data)
+        (weight, bias) = module.parameters()
+        assert bias.count_nonzero() == 0 and weight.count_nonzero() > 0
 
 
 def test_a_note_comes_back() -> None:
