@@ -76,8 +76,6 @@ class LinkParameter:
             return {"true": True, "1": True, "false": False, "0": False}.get(text.lower())
         if self.is_compressed:
             return decompress_text(text)
-        if self.default == "0" and not (text.isdecimal() and len(text) < 10):
-            return None
         if isinstance(self.default, int):
             return text[: self.max_length]  # parsed by the knobs
         known = text in self.choices if self.choices else len(text) <= self.max_length

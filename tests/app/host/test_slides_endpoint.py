@@ -12,6 +12,7 @@ import ncd
 from ncd.app.host.presenter_endpoints import (
     HEADS,
     NONE,
+    _scene,
     _slide_drawing,
     answer_slides,
     presentation_html,
@@ -89,9 +90,38 @@ def test_a_view_has_its_title_facts_and_the_panel_that_stands_open() -> None:
 
 
 def test_a_size_that_does_not_fit_is_told_on_its_slide() -> None:
+    wrong = "an image of 33 × 33 cannot be halved 4 times, as 33 is no multiple of 16. Try x = 32."
+    assert slide("x=33", page="unet").facts == f"<p>{wrong}</p>"
     found = slide("", page="lora")
     assert found.title == ncd.catalogue["lora"].title and found.panel == ""
     assert slide("with=panel&panel=Attention", page="lora").panel == ""
+
+
+def test_a_slide_keeps_what_is_selected_and_lit_in_its_view() -> None:
+    found = slide(f"h=2&select={'n' * 21}&axes=k,zz,h")
+    assert (found.select, found.caption) == ("n" * 20, "Said.")
+    assert {*filter(None, found.axes.split(","))} == {"k", "h"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "seed", "trained", "lengths", "y"),
+    [
+        ({}, 0, True, {}, 20),
+        ({"seed": "5"}, 5, True, {}, 20),
+        ({"seed": "x", "dark": "1", "quiz": "1", "labels": "both"}, 0, True, {}, 20),
+        ({"input": "sentences", "text_y": "a b c"}, 0, False, {"y": 3, "x": 3}, 3),
+        ({"input": "random", "labels": "both"}, 0, False, {}, 20),
+        ({"k": "3"}, 0, False, {}, 20),  # no weights are of this size
+    ],
+)
+def test_a_view_has_the_inputs_and_weights_of_its_page(
+    asked: dict[str, str], seed: int, trained: bool, lengths: dict[str, int], y: int
+) -> None:
+    found = _scene(ncd.catalogue["multi-head-attention"], asked)
+    assert found is not None and found.dark is False
+    assert (found.seed, found.settings["y"], found.inputs_spec.lengths) == (seed, y, lengths)
+    assert found.inputs_spec.trained == (found.loaded_weights is not None) == trained
+    assert found.labels == (asked.get("labels", "names") if "quiz" not in asked else "names")
 
 
 def slide(query: str, page: str = "multi-head-attention") -> Slide:

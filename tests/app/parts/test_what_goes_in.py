@@ -147,6 +147,29 @@ def test_the_widgets_are_those_of_the_choice(
     assert (image_picker.TAKEN in keys) == (several and name == "lenet")
 
 
+def test_each_sentence_has_a_field_and_what_is_read_of_it(session: dict[str, Any]) -> None:
+    count = len(input_feed.tokens(input_feed.SAMPLE))
+    with patch.object(st, "text_area") as field, patch.object(st, "caption") as said:
+        for name in ("y", "x"):
+            input_feed._sentence(ATTENTION, name, ["y", "x"])
+        input_feed.show_sentence(("y", "x"), ATTENTION.settings({}))
+    assert session == {
+        **{"text_y": input_feed.SAMPLE, "text_x": ""},
+        input_feed.KEY: input_feed.SAMPLE_SENTENCE,
+    }
+    assert [(call.args[0], call.kwargs.get("placeholder")) for call in field.call_args_list] == [
+        ("A sentence, for y", "random arrays"),
+        ("Another, for x", "empty: the sentence of y again"),
+        ("Its sentence", None),
+    ]
+    own = input_feed.words(input_feed.SAMPLE_SENTENCE)
+    assert [call.args[0] for call in said.call_args_list] == [
+        f"{count} words: y = {count}.",
+        "The sentence of y again.",
+        input_feed._sentence_caption(own, ATTENTION.settings({})),
+    ]
+
+
 def test_tokens_have_no_positions_to_be_added(session: dict[str, Any]) -> None:
     session[INPUT] = WORDS
     sketch: Any = SimpleNamespace(dom=[SimpleNamespace(below="v")])

@@ -88,6 +88,8 @@ def test_a_text_that_cannot_be_read_keeps_its_message_where_the_reason_adds_noth
     error = TextError("Linaer is not known", 4, 18, (4, 27), "Linear")
     plain = own_answer.error_message(error, WRONG)
     assert own_answer.error_message(error, WRONG, (Finding("failure", 4, "", "Linaer."),)) == plain
+    for found in (Finding("failure", 8, "fc", "No."), Finding("failure", 8, "", "No.", (CURE,))):
+        assert own_answer.error_message(error, WRONG, (found,)).sentence == str(found)
     said = own_answer.error_message(error, WRONG, (FAILURE,))
     assert (said.sentence, said.faults) == (f"line 8: {FAILURE.says}", plain.faults)
 
