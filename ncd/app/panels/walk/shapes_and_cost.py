@@ -112,8 +112,9 @@ def chart(scene: Scene, found: MeasuredCost | None) -> go.Figure:
     """Returns a chart of each op's share of the FLOPs and, once measured, of the time."""
     ops = sorted(scene.cost.ops, key=lambda op: -op.flops)[:MAX_CHART_OPS]
     flops = {"FLOPs": [op.flops / (scene.cost.flops or 1) for op in ops]}
-    whole = sum(found.seconds.values()) if found else 0
-    times = {"Time": [found.seconds[op.node] / whole for op in ops]} if found and whole else {}
+    times = {}
+    if found and (whole := sum(found.seconds.values())):
+        times = {"Time": [found.seconds[op.node] / whole for op in ops]}
     return charts.bars("Share of each op", [op.label for op in ops], flops | times)
 
 

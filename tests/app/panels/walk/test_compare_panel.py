@@ -10,7 +10,14 @@ import streamlit as st
 
 import ncd
 from ncd.app.panels.walk import compare
-from ncd.app.panels.walk.compared_diagrams import NUMBERS, _numbers, cost, match, shapes
+from ncd.app.panels.walk.compared_diagrams import (
+    NUMBERS,
+    _numbers,
+    amount,
+    cost,
+    match,
+    shapes,
+)
 from ncd.app.scene import pin
 from ncd.app.scene.pin import VIEW, VIEWS, Pin
 from ncd.app.state import knobs
@@ -192,3 +199,17 @@ def test_numbers_that_only_one_side_has_are_dashes_on_the_other() -> None:
     assert cells[:2] == ["1 k", "–"] or cells[:2] == ["1,000", "–"]
     cells = [text(cell) for cell in inside(_numbers({}, numbers), "td")]
     assert cells[0] == "–" != cells[1] and len(cells) == 3 * len(NUMBERS)
+
+
+def test_axes_that_one_circuit_lacks_or_has_at_another_size_differ() -> None:
+    one, two = (ncd.elaborate(ncd.Id(array)) for array in ("m:3 k:2", "m:4"))
+    assert match(one, two).axes == match(two, one).axes == {"m", "k"}
+    assert match(one, one).axes == frozenset()
+    assert match(one, ncd.elaborate(ncd.Id("k:2 m:4"))).axes == {"m"}
+
+
+@pytest.mark.parametrize(
+    ("number", "said"), [(99_999, "99,999"), (100_000, "100 k"), (0, "0"), (2_500_000, "2.5 M")]
+)
+def test_large_amounts_are_rounded(number: int, said: str) -> None:
+    assert amount(number) == said

@@ -96,6 +96,15 @@ def test_outputs_are_compared_with_those_in_float32() -> None:
     assert largest == float(plain.abs().max())
     assert f"{100 * off / largest:.2g} % of the largest" in cost_html(short, None)
     assert _float32_difference(HERE) == (0, largest)
+    two = ncd.Linear("m:40 -> k:3", "A") @ ncd.Linear("m:4 -> d:2", "B")
+    for term in (two, two >> ncd.Swap("k:3", "d:2")):
+        plain_two = replace(HERE, term=term)
+        short = replace(plain_two, formats=Formats(weights="int8"))
+        pairs = [*zip(short.trace.outputs, plain_two.trace.outputs, strict=True)]
+        gaps = [float((one - other).abs().max()) for one, other in pairs]
+        sizes = [float(other.abs().max()) for _, other in pairs]
+        assert _float32_difference(short) == (max(gaps), max(sizes))
+        assert min(gaps) < max(gaps) and min(sizes) < max(sizes)
 
 
 def test_the_chart_has_the_costliest_ops_first() -> None:

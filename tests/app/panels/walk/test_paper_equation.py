@@ -51,6 +51,22 @@ def test_an_op_outside_of_all_blocks_has_its_own_colour() -> None:
     assert mark["style"] == f"background:{markup.colour('softmax', False)}"
 
 
+@pytest.mark.parametrize(
+    ("inside_block", "role"),
+    [(ncd.Softmax("x:3"), "linear"), (ncd.Softmax("x:3") >> ncd.Scale("k:4"), "softmax")],
+)
+def test_an_op_alone_in_a_block_has_the_colour_of_the_block(
+    inside_block: ncd.Term, role: str
+) -> None:
+    here = replace(HERE, term=ncd.Block(inside_block, "Own", "linear") >> ncd.Elementwise("relu"))
+    (mark, *_) = (
+        row
+        for row in tags(equation_html(here, ("<Softmax: s>",), ""), "mrow")
+        if "data-select" in row
+    )
+    assert mark["style"] == f"background:{markup.colour(role, False)}"
+
+
 def test_a_part_that_the_term_lacks_is_told() -> None:
     with pytest.raises(LookupError) as error:
         equation_html(HERE, ("<gate: g>",), "")

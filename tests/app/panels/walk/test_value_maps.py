@@ -89,6 +89,25 @@ def test_what_one_side_lacks_or_cannot_run_is_left_out() -> None:
     assert "too large to run" in compared_values.heading(None)
 
 
+def test_both_maps_are_shown_or_the_words_of_a_side() -> None:
+    both = compared_values.pair(ONE, TWO, match(ONE.circuit, TWO.circuit))
+    twice = compared_values.pair(TWICE, TWICE, match(TWICE.circuit, TWICE.circuit))
+    assert both is not None and both.html == "<p>Attention</p>"
+    assert twice is not None and "<select" in twice.html
+    lone = replace(both, sides=(SideValues(words="none"), both.sides[1]))
+    sent: dict[str, dict[str, Any]] = {}
+    with patch.object(
+        compared_values.map_component, "render", lambda key, *_, **more: sent.update({key: more})
+    ):
+        compared_values.show(None)
+        assert not sent
+        compared_values.show(lone)
+    left, right = sent["map pinned"], sent["map now"]
+    assert left["map"] is None and "<p>none</p>" in left["head"] and "<p>" not in right["head"]
+    assert right["map"].label == f"Now: {both.sides[1].label}"
+    assert np.allclose(right["map"].pooled_maps.maps, both.sides[1].grid)
+
+
 # --- how far apart --------------------------------------------------------------------------------
 
 
