@@ -10,6 +10,7 @@ from math import inf
 
 from ncd.findings.cures.candidate import Candidate
 from ncd.findings.cures.device_edits import device_edits
+from ncd.findings.cures.format_edits import format_edits
 from ncd.findings.cures.layer_edits import (
     argument_edits,
     batch_first_edits,
@@ -37,7 +38,15 @@ SECONDS = 5.0  # of one reading
 SEARCHES = (
     *(argument_edits, swap_edits, parameter_edits, switch_edits, direction_edits, axis_edits),
     *(call_edits, shape_edits, shortcut_edits, projection_edits, padding_edits, mode_edits),
-    *(device_edits, norm_edits, mask_edits, mask_shape_edits, state_edits, batch_first_edits),
+    *(
+        device_edits,
+        format_edits,
+        norm_edits,
+        mask_edits,
+        mask_shape_edits,
+        state_edits,
+        batch_first_edits,
+    ),
 )
 
 

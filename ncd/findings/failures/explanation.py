@@ -44,8 +44,9 @@ def _format_reason(failure: Failure) -> str:
     if error.taken is None or not (error.given.is_floating_point or error.given.is_complex):
         holds = "True and False" if error.given is torch.bool else "whole ones"
         return f"{_head(failure)} takes real numbers, but its array ({shape}) holds {holds}."
+    beside = f"weights of {taken} (line {error.line})" if error.line else f"one of {taken}"
     return (
-        f"{_head(failure)} gets an array ({shape}) of {given} beside one of {taken}; "
+        f"{_head(failure)} gets an array ({shape}) of {given} beside {beside}; "
         "one format is needed."
     )
 

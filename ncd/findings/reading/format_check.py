@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from ncd.read.python_source.interpreter import Interpreter
+
 PRODUCTS = (  # whose arrays are of one format: a reading without numbers does not ask for it
     *("linear", "bilinear", "matmul", "__matmul__", "__rmatmul__", "mm", "mv", "bmm", "dot"),
     *("conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"),
-    *("addmm", "addmv", "baddbmm", "addbmm", "cdist", "grid_sample"),
-    "multi_head_attention_forward",
+    *("addmm", "addmv", "baddbmm", "addbmm", "cdist", "grid_sample", "prelu", "lerp"),
+    *("multi_head_attention_forward", "scaled_dot_product_attention", "binary_cross_entropy"),
     *("lstm", "gru", "rnn_tanh", "rnn_relu"),
-    *("batch_norm", "layer_norm", "group_norm"),
     *("lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell"),
 )
+NORMS = ("batch_norm", "layer_norm", "group_norm", "instance_norm")  # may keep long weights
+SHORT_FORMATS = (torch.float16, torch.bfloat16)
 REAL = (  # which torch has for real numbers alone
     *("softmax", "log_softmax", "softmin", "gelu", "silu", "mish", "celu", "softplus", "glu"),
     *("hardswish", "hardsigmoid", "hardshrink", "logsigmoid", "std", "var", "fold", "unfold"),
@@ -27,19 +31,21 @@ REAL = (  # which torch has for real numbers alone
 )
 DROPOUTS = ("dropout", "dropout1d", "dropout2d", "dropout3d", "feature_dropout", "alpha_dropout")
 OF_TENSORS = ("unfold",)  # as a method a cut of any array, as a function of nn.functional not
-# A reading does not follow the shorter formats of weights.
-FOLLOWED_FORMATS = (torch.float32, torch.float64)
+OTHER_CONVERSION = re.compile(r"autocast\(|Accelerator\(|deepspeed|\bamp\.initialize\(")
 
 
 class WrongFormat(RuntimeError):
-    """Numbers of a type that a call does not take: those that it gets, and those that it takes."""
+    """Numbers of a type that a call does not take: those that it gets, and those that it takes.
 
-    def __init__(self, given: torch.dtype, taken: torch.dtype | None) -> None:
+    ``line`` is where its weights got their format; 0 if that is not known, or no weights differ.
+    """
+
+    def __init__(self, given: torch.dtype, taken: torch.dtype | None, line: int = 0) -> None:
         super().__init__(f"the type {given} does not go with {taken or 'real numbers alone'}")
-        self.given, self.taken = given, taken
+        self.given, self.taken, self.line = given, taken, line
 
 
-def check_formats(call: Any) -> None:
+def check_formats(machine: Interpreter, call: Any) -> None:
     """Raises WrongFormat for whole numbers where real ones are taken, and for formats that differ.
 
     Torch's arrays without numbers, which a reading runs on, are not asked for it by all functions.
@@ -51,15 +57,22 @@ def check_formats(call: Any) -> None:
     trains = call.name in DROPOUTS and words.get("training", words.get(2, True))
     if (call.name in REAL or trains) and not _is_real(first) and not _is_method(call):
         raise WrongFormat(first.dtype, None)
-    if call.name not in PRODUCTS:
+    if call.name not in (*PRODUCTS, *NORMS):
         return
     weights = [one for one in call.takes[2:] if isinstance(one, nn.Parameter)]
     for other in (*call.takes[1:2], *weights):
-        pair = (first.dtype, other.dtype)
-        if _is_real(first) != _is_real(other) or (
-            pair[0] != pair[1] and {*pair} <= {*FOLLOWED_FORMATS}
-        ):
-            raise WrongFormat(*pair)
+        if _differ(machine, call.name, first, other):
+            line = machine.converted_weights.get(id(other), (None, 0))[1]
+            raise WrongFormat(first.dtype, other.dtype, line)
+
+
+def _differ(machine: Interpreter, name: str, first: Tensor, other: Tensor) -> bool:
+    """Returns whether a call takes no arrays of two formats."""
+    if _is_real(first) != _is_real(other):
+        return True
+    long_weights = name in NORMS and first.dtype in SHORT_FORMATS and other.dtype == torch.float32
+    known = all(map(machine.follows_format, (first.dtype, other.dtype)))
+    return first.dtype != other.dtype and known and not long_weights
 
 
 def _is_method(call: Any) -> bool:

@@ -20,7 +20,7 @@ from torch.utils._pytree import tree_iter, tree_leaves, tree_map
 
 from ncd.findings.reading.axis_range import check_axes
 from ncd.findings.reading.device_check import check_devices, follow_devices, placement_of
-from ncd.findings.reading.format_check import check_formats
+from ncd.findings.reading.format_check import OTHER_CONVERSION, check_formats
 from ncd.findings.reading.size_table import OutOfTime, SizeTable, check_range
 from ncd.findings.reading.traced_numbers import (
     Real,
@@ -36,6 +36,7 @@ from ncd.findings.reading.traced_numbers import (
 from ncd.notation.call_form import shape_line
 from ncd.notation.term_reader import TextError
 from ncd.read.python_source import source_reader
+from ncd.read.python_source.first_layers import in_format
 from ncd.read.python_source.functions_and_classes import LoopExit, ReturnSignal
 from ncd.read.python_source.interpreter import (
     BuiltinFunction,
@@ -176,7 +177,7 @@ class CallRecorder(TorchFunctionMode):
         try:
             check_axes(self, call)
             check_range(self, call)
-            check_formats(call)
+            check_formats(self.machine, call)
             check_devices(self.machine.placement, call)
             found = self._run(call, func, args, words)
         except Exception as error:
@@ -410,6 +411,7 @@ class SourceTrace:
         self.table = SizeTable(deadline)
         self.machine: Interpreter = source_reader.new_machine()
         self.machine.placement = placement_of(text)
+        self.machine.follows_formats = OTHER_CONVERSION.search(text) is None
         fake = FakeTensorMode(shape_env=self.table, allow_non_fake_inputs=True)
         self.recorder = CallRecorder(self.machine, self.table, fake, symbolic)
         self.error: Exception | None = None
@@ -420,6 +422,7 @@ class SourceTrace:
         self.assumed = ""  # the shape of an input that the text does not give
         self.result: Any = None
         self.model: nn.Module | None = None
+        self.run_node: ast.AST | None = None  # the call in the text that runs the model
         self.ran: list[tuple[nn.Module, tuple[Any, ...], dict[str, Any]]] = []  # outside of others
         self.inputs: list[Tensor] = []
         self.tree: ast.Module = ast.Module([], [])
@@ -537,7 +540,7 @@ class SourceTrace:
             can_run(self.machine, module, args, named)
             settle(module)
         self._runs += 1
-        self.model = module
+        self.model, self.run_node = module, self.machine.node
         self.ran.append((module, args, named))
         if not self.inputs:
             self.inputs = [x for x in every if isinstance(x, Tensor)]
@@ -556,7 +559,7 @@ class SourceTrace:
             args = self._arrays(shapes or self.shapes, places if shapes else [])
         else:
             args = self._assumed_inputs(model)
-        self._run(model, *by_name(model, args))
+        self._run(model, *by_name(model, in_format(model, args)))
 
     def _arrays(self, shapes: str, places: list[list[SourceNumber]]) -> tuple[Any, ...]:
         """Returns the inputs of a line of shapes."""

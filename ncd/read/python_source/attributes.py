@@ -38,7 +38,13 @@ from ncd.read.python_source.other_files import (
 )
 from ncd.read.python_source.source_operators import format_text, kind_name, unknown_result
 from ncd.read.python_source.torch_layers import as_parts, begin, layer, placeholder
-from ncd.read.python_source.torch_names import DEVICE_METHODS, tensor_method, torch_call
+from ncd.read.python_source.torch_names import (
+    DEVICE_METHODS,
+    FORMAT_METHODS,
+    as_dtype,
+    tensor_method,
+    torch_call,
+)
 from ncd.words import nearest_name
 
 # --- The lists of attributes that a source may read, by the kind of value
@@ -120,9 +126,8 @@ PLAIN_KINDS = {kind: frozenset(names.split()) for kind, names in _OF_KINDS.items
 # --- Methods of modules that list their parts, and methods without effect on a diagram
 
 SELF_RETURNING_METHODS = (  # they change numbers, or where they lie, and return the module
-    *("float", "half", "bfloat16", "type", "requires_grad_"),
-    *("zero_grad", "load_state_dict", "reset_parameters", "_reset_parameters"),
-    "flatten_parameters",
+    *("requires_grad_", "zero_grad", "load_state_dict", "flatten_parameters"),
+    *("reset_parameters", "_reset_parameters"),
 )
 LISTING_METHODS = (  # what they give is gone through
     *("parameters", "named_parameters", "buffers", "named_buffers", "modules", "named_modules"),
@@ -135,7 +140,7 @@ HOLDING = ("append", "extend", "insert", "add_module", "register_module", "updat
 
 def module_method(machine: Interpreter, value: nn.Module, name: str) -> Any:
     """Returns a listed method of a module."""
-    if name in ("double", "to", *DEVICE_METHODS):
+    if name in ("to", "type", *FORMAT_METHODS, *DEVICE_METHODS):
         return ListedMethod(name, partial(_convert_module, machine, value, name))
     if name in SELF_RETURNING_METHODS:
         return ListedMethod(name, lambda *args, **named: value)
@@ -208,27 +213,33 @@ def check_parts(machine: Interpreter, value: nn.Module, new: Any) -> None:
 def _convert_module(
     machine: Interpreter, value: nn.Module, name: str, *args: Any, **named: Any
 ) -> Any:
-    """Returns a module on another device, or of which the weights have 64 bits."""
+    """Returns a module on another device, or of which the weights have another format."""
     given = [name] if name in DEVICE_METHODS else [*args, *named.values()]
-    return machine.put(_convert_weights(value, name, args, named), given)
+    kind = FORMAT_METHODS.get(name) or next(filter(None, map(as_dtype, given)), None)
+    if kind is not None and kind.is_floating_point:
+        _convert_weights(machine, value, kind)
+    elif any(isinstance(one, UnknownValue) for one in given):
+        machine.follows_formats = False  # nobody knows which one it has
+    return machine.put(value, given)
 
 
-def _convert_weights(
-    value: nn.Module, name: str, args: tuple[Any, ...], named: dict[str, Any]
-) -> nn.Module:
-    """Returns a module of which the weights have 64 bits if it is moved to them.
+def _convert_weights(machine: Interpreter, value: nn.Module, kind: torch.dtype) -> None:
+    """Gives the weights of a module a format.
 
-    Their other formats are where numbers lie: what is drawn, and its sizes, do not depend on them.
+    A short one only where it is asked whether formats fit: what is drawn does not depend on it.
     """
-    if name == "double" or torch.float64 in (*args, *named.values()):
-        for part in value.modules():
-            for key, own in [*part._parameters.items()]:
-                if own is not None and own.is_floating_point():
-                    setattr(part, key, placeholder(own.shape, torch.float64, own.requires_grad))
-            for key, kept in [*part._buffers.items()]:
-                if kept is not None and kept.is_floating_point():
-                    part._buffers[key] = kept.double()
-    return value
+    kind = kind if machine.follows_format(kind) else torch.float32
+    line, made = getattr(machine.node, "lineno", 0), dict[int, nn.Parameter]()
+    for part in value.modules():
+        for key, own in [*part._parameters.items()]:
+            if own is not None and own.is_floating_point() and own.dtype != kind:
+                fresh = placeholder(own.shape, kind, own.requires_grad)
+                setattr(part, key, made.setdefault(id(own), fresh))  # tied ones stay tied
+    machine.converted_weights.update((id(one), (one, line)) for one in made.values())
+    for part in value.modules():
+        for key, kept in [*part._buffers.items()]:
+            if kept is not None and kept.is_floating_point():
+                part._buffers[key] = kept.to(kind)
 
 
 def _apply_function(machine: Interpreter, value: nn.Module, function: Any) -> nn.Module:

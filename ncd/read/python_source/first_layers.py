@@ -9,8 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
+from torch.utils._pytree import tree_map_only
 
 from ncd.read.python_source.input_shapes import LAYERS
+from ncd.read.python_source.interpreter import LONG_FORMATS
 from ncd.read.torch_module.from_torch import example_tensors
 
 # --- The first layer that a ``forward`` gives each of its inputs to, as this fixes their widths
@@ -136,11 +138,36 @@ def in_range(model: nn.Module, given: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
 
 
 def in_format(model: nn.Module, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Returns assumed inputs, of 64 bits where the weights of the module are."""
-    if not any(each.dtype == torch.float64 for each in model.parameters()):
+    """Returns inputs in the format that the first weights of the module have, if it is a real one.
+
+    >>> [x.dtype for x in in_format(nn.Linear(2, 2).half(), (torch.ones(2), torch.tensor([1])))]
+    [torch.float16, torch.int64]
+    """
+    if (kind := _weight_format(model)) is None:
         return inputs
     real = (isinstance(x, Tensor) and x.is_floating_point() for x in inputs)
-    return tuple(x.double() if is_real else x for x, is_real in zip(inputs, real, strict=True))
+    return tuple(x.to(kind) if is_real else x for x, is_real in zip(inputs, real, strict=True))
+
+
+def in_long_format(model: nn.Module, given: Any) -> Any:
+    """Returns what a source gives a module, its short formats as that of the drawn weights.
+
+    A drawing gives weights no short format, so the arrays beside them have none either.
+    """
+    kind = _weight_format(model)
+    if kind not in LONG_FORMATS:
+        return given
+
+    def lengthened(x: Tensor) -> Tensor:
+        return x.to(kind) if x.is_floating_point() and x.dtype not in LONG_FORMATS else x
+
+    return tree_map_only(Tensor, lengthened, given)
+
+
+def _weight_format(model: nn.Module) -> torch.dtype | None:
+    """Returns the format of the first weights that are real numbers; None without any."""
+    every = (each.dtype for each in model.parameters() if each.is_floating_point())
+    return next(every, None)
 
 
 def steps_first(model: nn.Module, inputs: tuple[Any, ...]) -> dict[str, str]:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+import torch
 from torch import nn
 from torch.fx.traceback import annotate
 
@@ -302,8 +303,20 @@ LONGEST_TEXT = 20_000  # of a text that is computed
 BITS = 256  # of a whole number
 NODE = ast.Pass()
 LINES = "source lines"  # what is noted on the nodes of torch's graph
+LONG_FORMATS = (torch.float32, torch.float64)
 
 Reader = Callable[["Interpreter", Any, Scope], Any]
+
+
+@contextmanager
+def default_format(kind: torch.dtype) -> Iterator[None]:
+    """Lets torch make arrays of a format where it is asked for none."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(kind)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
 
 
 @dataclass(eq=False)
@@ -349,6 +362,11 @@ class Interpreter:
     root: nn.Module | None = None  # the module that is drawn
     runner: Callable[[nn.Module, Any, Any], Any] | None = None  # of calls that are carried out
     placement: Placement | None = None  # of arrays and weights; None if a source uses one device
+    follows_formats: bool = False  # whether weights take the short formats of numbers too
+    default_format: torch.dtype | None = None  # of what is made; torch's own if there is none
+    converted_weights: dict[int, tuple[nn.Parameter, int]] = field(
+        default_factory=dict
+    )  # by their ids, with the lines that gave them a format
     box: Callable[..., Any] | None = None  # makes one, see elsewhere.py
     assumed_settings: dict[str, dict[str, Any]] = field(
         default_factory=dict
@@ -397,6 +415,10 @@ class Interpreter:
         device = self.placement.named_device(given)
         line = getattr(self.node, "lineno", 0)
         return self.placement.put(value, device, line) if device else value
+
+    def follows_format(self, kind: torch.dtype) -> bool:
+        """Whether weights take a format; that of a short one says nothing of what is drawn."""
+        return self.follows_formats or kind in LONG_FORMATS
 
     @property
     def strict(self) -> bool:
@@ -491,7 +513,10 @@ class Interpreter:
         """Calls a listed function; errors get the position of the current node."""
         node = self.node
         try:
-            return function(*args, **named)
+            if self.default_format is None:
+                return function(*args, **named)
+            with default_format(self.default_format):
+                return function(*args, **named)
         except (SourceException, TextError, MemoryError):
             raise
         except Exception as error:

@@ -18,7 +18,12 @@ from ncd.errors import NCDError, printable_line, short_repr
 from ncd.notation.call_form import shape_line
 from ncd.notation.term_reader import TextError
 from ncd.read.python_source.assumptions import in_training, message, reading_failure
-from ncd.read.python_source.first_layers import in_format, in_range, steps_first
+from ncd.read.python_source.first_layers import (
+    in_format,
+    in_long_format,
+    in_range,
+    steps_first,
+)
 from ncd.read.python_source.folding import import_folded
 from ncd.read.python_source.functions_and_classes import LoopExit, ReturnSignal
 from ncd.read.python_source.interpreter import (
@@ -523,7 +528,9 @@ def _import_model(
 ) -> tuple[Imported, str]:
     """Returns a module as a term, and the inputs that are assumed, in words."""
     if given:
-        return _import_on_inputs(machine, model, *by_name(model, in_range(model, given))), ""
+        return _import_on_inputs(
+            machine, model, *by_name(model, in_format(model, in_range(model, given)))
+        ), ""
     for ran, args, named in reversed(machine.ran):
         for x in (*args, *named.values()):
             if isinstance(x, PlainObject):
@@ -531,7 +538,7 @@ def _import_model(
         every = tree_leaves((args, named))
         known = not any(isinstance(x, UnknownValue) for x in every)
         if ran is model and known and any(isinstance(x, Tensor) for x in every):
-            return _with_fits(machine, model, args, named), ""
+            return _with_fits(machine, model, *in_long_format(model, (args, named))), ""
     return _on_guesses(machine, model)
 
 

@@ -34,6 +34,12 @@ from ncd.read.python_source.torch_layers import LAZY, parameter, spread
 NUMBERS = 2**22  # of a tensor whose numbers are computed
 WORK = 2**27  # numbers of all these tensors together
 DEVICE_METHODS = ("cpu", "cuda")
+FORMAT_METHODS = {
+    "float": torch.float32,
+    "double": torch.float64,
+    "half": torch.float16,
+    "bfloat16": torch.bfloat16,
+}
 IDENTITY_METHODS = ("requires_grad_", "detach_")
 COPY_METHODS = ("contiguous", "clone")  # which weights without memory need not be
 NUMBER_DEPENDENT_METHODS = ("item", "tolist", "nonzero", "masked_select", "equal", "allclose")
@@ -79,11 +85,11 @@ def _convert_dtype(
     """Returns a tensor of another dtype, or on another device."""
     given = [*args, *named.values()]
     value = machine.put(value, given)
-    kind = next((found for x in given if (found := _type(x)) is not None), None)
+    kind = next((found for x in given if (found := as_dtype(x)) is not None), None)
     return value if kind is None else torch_call(machine, value.to, (kind,), {})
 
 
-def _type(value: Any) -> torch.dtype | None:
+def as_dtype(value: Any) -> torch.dtype | None:
     """Returns the type of numbers that a value names: ``torch.int64``, ``torch.LongTensor``."""
     if isinstance(value, BuiltinFunction | str):
         name = value.name if isinstance(value, BuiltinFunction) else value.removeprefix("torch.")
@@ -350,6 +356,14 @@ def _nothing(machine: Any, *args: Any, **named: Any) -> None:
     return None
 
 
+def _set_default_format(machine: Any, kind: Any) -> None:
+    """Lets layers and arrays that are made from now on have a format, if formats are followed."""
+    if (found := as_dtype(kind)) is None:
+        machine.follows_formats = False  # nobody knows which one they have
+    elif machine.follows_format(found):
+        machine.default_format = found
+
+
 def _has_gpu(machine: Any) -> bool:
     return machine.placement is not None and bool(machine.placement.has_gpu)
 
@@ -523,7 +537,7 @@ _TENSORS = {
         linspace=limited_linspace,
         device=_device,
         **dict.fromkeys(("manual_seed", "get_rng_state", "set_rng_state"), _nothing),
-        set_default_dtype=_nothing,
+        set_default_dtype=_set_default_format,
         set_float32_matmul_precision=_nothing,
         set_printoptions=_nothing,
         is_grad_enabled=_no,

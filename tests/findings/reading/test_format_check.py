@@ -12,6 +12,7 @@ from ncd.findings.failures.failure import failure_of
 from ncd.findings.reading.format_check import WrongFormat
 from ncd.findings.reading.source_trace import SourceTrace
 from ncd.findings.search import findings
+from ncd.read.python_source.source_reader import read_source
 
 PICTURE = "torch.ones(1, 4, 6, 6)"
 SEQUENCE = "torch.ones(5, 3, 4)"
@@ -47,29 +48,42 @@ LINES = {  # what takes real numbers, and an array that it takes as such
 SEVERAL = {"nn.Bilinear(4, 4, 2)": 2, "nn.MultiheadAttention(4, 2)": 3}  # arrays that they take
 
 
-def run(made: str, array: str, move: str) -> bool:
-    """Returns whether torch itself takes an array."""
+def run(made: str, array: str, move: str, count: int = 0) -> bool:
+    """Returns whether torch itself takes an array, so many times."""
     names = {"torch": torch, "nn": nn, "F": F}
     x = eval(f"{array}{move}", names)
     try:
-        eval(made, names)(*[x] * SEVERAL.get(made, 1))
+        eval(made, names)(*[x] * (count or SEVERAL.get(made, 1)))
     except (RuntimeError, ValueError):
         return False
     return True
 
 
-@pytest.mark.parametrize("move", [".long()", ".double()"])
+MOVES = (".long()", ".double()", ".half()", ".bfloat16()")
+
+
 @pytest.mark.parametrize("made", LINES)
-def test_a_format_is_refused_just_where_torch_refuses_it(made: str, move: str) -> None:
-    array = LINES[made]
-    text = f"f = {made}\nx = {array}{move}\ny = f({', '.join('x' * SEVERAL.get(made, 1))})"
-    failure = failure_of(SourceTrace(text, symbolic=False).read())
-    assert run(made, array, "")
-    assert (failure is None) is run(made, array, move)
-    if failure is not None:
-        says = explanation(failure)
-        assert ("takes real numbers" in says) is (move == ".long()")
-        assert ("one format is needed" in says) is (move == ".double()")
+def test_a_format_is_refused_just_where_torch_refuses_it(made: str) -> None:
+    assert run(made, LINES[made], "")
+    _refused_as_by_torch(made, LINES[made], MOVES)
+
+
+@pytest.mark.parametrize("weights", [".double()", ".half()", ".bfloat16()"])
+@pytest.mark.parametrize("made", [made for made in LINES if made.startswith("nn.")])
+def test_weights_of_another_format_take_what_torch_lets_them_take(made: str, weights: str) -> None:
+    _refused_as_by_torch(f"{made}{weights}", LINES[made], ("", *MOVES[1:]))
+
+
+def _refused_as_by_torch(made: str, array: str, moves: tuple[str, ...]) -> None:
+    for move in moves:
+        count = SEVERAL.get(made.split(").")[0].rstrip(")") + ")", 1)
+        text = f"f = {made}\nx = {array}{move}\ny = f({', '.join('x' * count)})"
+        failure = failure_of(SourceTrace(text, symbolic=False).read())
+        assert (failure is None) is run(made, array, move, count), move
+        if failure is not None:
+            says = explanation(failure)
+            assert ("takes real numbers" in says) is (move == ".long()")
+            assert ("one format is needed" in says) is (move != ".long()")
 
 
 def test_whole_numbers_become_real_ones() -> None:
@@ -101,3 +115,109 @@ def test_dropout_passes_whole_numbers_on_in_evaluation() -> None:
     text = f"x = {SEQUENCE}.long()\ny = F.dropout(x, 0.5, training={{}})"
     assert SourceTrace(text.format(False), symbolic=False).read().error is None
     assert isinstance(SourceTrace(text.format(True), symbolic=False).read().error, WrongFormat)
+
+
+NET = """class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc1 = nn.Linear(8, 16)
+        self.bn = nn.BatchNorm1d(16)
+        self.fc2 = nn.Linear(16, 3)
+    def forward(self, x):
+        return self.fc2(self.bn(self.fc1(x)))
+"""
+CONVERTED: dict[str, tuple[str, str, int, tuple[str, ...]]] = {  # the line, and the lines cured
+    "model = Net().half()\nmodel(torch.randn(4, 8))": (
+        *("float32", "float16", 9),
+        (
+            "model(torch.randn(4, 8).half())",
+            "model = Net()",
+            "        return self.fc2(self.bn(self.fc1(x.half())))",
+        ),
+    ),
+    "model = Net()\nmodel.to(torch.bfloat16)\nmodel(torch.randn(4, 8))": (
+        *("float32", "bfloat16", 10),
+        (
+            "model(torch.randn(4, 8).bfloat16())",
+            "",
+            "        return self.fc2(self.bn(self.fc1(x.bfloat16())))",
+        ),
+    ),
+    'model = Net().to("cpu", dtype=torch.double)\nmodel(torch.randn(4, 8))': (
+        *("float32", "float64", 9),
+        (
+            "model(torch.randn(4, 8).double())",
+            "model = Net().to('cpu')",
+            "        return self.fc2(self.bn(self.fc1(x.double())))",
+        ),
+    ),
+    "torch.set_default_dtype(torch.float64)\nmodel = Net()\nx = torch.ones(4, 8, dtype=torch.float)"
+    "\nmodel(x)": (
+        *("float32", "float64", 0),
+        ("model(x.double())", "", "x = torch.ones(4, 8)"),
+    ),
+    "model = Net()\nx = torch.randn(4, 8).half()\nmodel(x)": (
+        *("float16", "float32", 0),
+        (
+            "model(x.float())",
+            "x = torch.randn(4, 8)",
+            "        return self.fc2(self.bn(self.fc1(x.float())))",
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("call", CONVERTED)
+def test_a_converted_model_is_given_arrays_of_its_format_or_left_as_it_was(call: str) -> None:
+    given, taken, line, lines = CONVERTED[call]
+    text = f"{NET}{call}"
+    (found,) = findings(text)
+    weights = f"weights of {taken} (line {line})" if line else f"one of {taken}"
+    assert (found.line, found.layer) == (4, "fc1")
+    assert found.says == (
+        f"fc1 (Linear) gets an array (4 × 8) of {given} beside {weights}; one format is needed."
+    )
+    changed = [
+        next(
+            new
+            for new, old in zip(cure.text.split("\n"), text.split("\n"), strict=True)
+            if new != old
+        )
+        for cure in found.cures
+    ]
+    assert changed == [*lines]
+    for cure in found.cures:
+        before = torch.get_default_dtype()
+        try:
+            exec(cure.text, {"nn": nn, "torch": torch})
+        finally:
+            torch.set_default_dtype(before)
+
+
+def test_a_part_of_another_format_stops_where_it_is_reached() -> None:
+    (found,) = findings(f"{NET}model = Net()\nmodel.fc2.half()\nmodel(torch.randn(4, 8))")
+    assert (found.line, found.layer) == (6, "fc2")
+    assert found.cures[0].text.split("\n")[9] == ""
+
+
+RIGHT = r"""
+model = Net().half()\nmodel(torch.randn(4, 8).half())
+model = Net().half()\nmodel(torch.randn(4, 8, dtype=torch.float16))
+model = Net().half().float()\nmodel(torch.randn(4, 8))
+model = Net().bfloat16()\nmodel(torch.randn(4, 8).type(next(model.parameters()).dtype))
+model = Net().half()\nwith torch.autocast("cuda"):\n    model(torch.randn(4, 8))
+torch.set_default_dtype(torch.float64)\nmodel = Net()\nmodel(torch.randn(4, 8))
+model = Net().half()
+model = Net().half()\n4x8
+model = Net().double()\n4x8
+"""
+
+
+@pytest.mark.parametrize("call", RIGHT.strip().split("\n"))
+def test_formats_that_go_together_are_no_failure_and_are_drawn(call: str) -> None:
+    text = NET + call.replace("\\n", "\n")
+    assert not [one for one in findings(text) if one.kind == "failure"]
+    reading = read_source(text)
+    assert reading.failure is None
+    assert reading.shapes == ((2 if call == "model = Net().half()" else 4, 3),)
+    assert torch.get_default_dtype() == torch.float32
