@@ -78,6 +78,19 @@ def test_a_cure_that_changes_the_meaning_comes_last() -> None:
     assert [cure.changes for cure in found.cures] == ["input", "meaning"]
 
 
+def test_one_example_is_given_to_a_batch_norm_as_a_batch_or_in_evaluation() -> None:
+    made = "self.fc, self.bn = nn.Linear(8, 16), nn.BatchNorm1d(16)"
+    head = "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        "
+    text = f"{head}{made}\n    def forward(self, x):\n        return self.bn(self.fc(x))"
+    (found,) = findings(f"{text}\nmodel = Net()\nx = torch.randn(8)\nmodel(x)", LONG)
+    assert [(cure.changes, cure.text.split("\n")[-2:]) for cure in found.cures[:2]] == [
+        ("input", ["x = torch.randn(2, 8)", "model(x)"]),
+        ("meaning", ["x = torch.randn(8)", "model.eval()(x.unsqueeze(0))"]),
+    ]
+    for cure in found.cures:
+        assert ran(cure.text) == cure.shapes
+
+
 @pytest.mark.parametrize("text", RIGHT)
 def test_a_right_source_has_no_failure(text: str) -> None:
     assert failures(text) == []

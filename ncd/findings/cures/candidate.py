@@ -83,6 +83,14 @@ def operands(failure: Failure) -> Iterator[ast.expr]:
             yield node
 
 
+def given_arrays(failure: Failure) -> list[ast.expr]:
+    """Returns what the line of the text that calls the model gives it."""
+    run = failure.trace.run_node
+    if not isinstance(run, ast.Call) or run is failure.node:
+        return []
+    return [*run.args, *(word.value for word in run.keywords)]
+
+
 def maker_calls(failure: Failure, node: ast.expr) -> Iterator[ast.Call]:
     """Yields the calls that may make an array: in its expression, or where its name is set last."""
     places: list[ast.expr] = [node]

@@ -7,7 +7,13 @@ from collections.abc import Iterator
 
 import torch
 
-from ncd.findings.cures.candidate import Candidate, method_edits, operands, replacement_edit
+from ncd.findings.cures.candidate import (
+    Candidate,
+    given_arrays,
+    method_edits,
+    operands,
+    replacement_edit,
+)
 from ncd.findings.failures.failure import Failure
 from ncd.findings.reading.finding import Edit
 from ncd.findings.reading.format_check import WrongFormat
@@ -24,12 +30,9 @@ def format_edits(failure: Failure) -> Iterator[Candidate]:
     error, text = failure.trace.error, failure.trace.text
     if not isinstance(error, WrongFormat) or error.taken not in MOVES or error.given not in MOVES:
         return
-    run = failure.trace.run_node
-    if isinstance(run, ast.Call) and run is not failure.node:
-        every = [*run.args, *(word.value for word in run.keywords)]
-        for array in every:
-            edits = method_edits(text, array, MOVES[error.taken])
-            yield Candidate(edits, 0.2, "format", "input")
+    for array in given_arrays(failure):
+        edits = method_edits(text, array, MOVES[error.taken])
+        yield Candidate(edits, 0.2, "format", "input")
     for rank, array in enumerate(operands(failure)):
         for kind in (error.taken, error.given):
             cost = 0.5 + 0.05 * rank + 0.3 * (kind == error.given)

@@ -16,7 +16,9 @@ from ncd.findings.cures.candidate import (
     SIZE_METHODS,
     Candidate,
     function_name,
+    given_arrays,
     insertion_edit,
+    maker_calls,
     method_edits,
     operands,
     replacement_edit,
@@ -25,9 +27,9 @@ from ncd.findings.cures.shape_edits import JOINING_CALLS
 from ncd.findings.failures.call_reasons import LOSSES, PAIRS
 from ncd.findings.failures.failure import TAKES, Failure, equation, flattened_sizes
 from ncd.findings.failures.layer_reasons import norm_ranks
-from ncd.findings.reading.finding import further_argument
-from ncd.findings.silent.batch_mixing import text_signs
-from ncd.findings.silent.source_text import SourceText
+from ncd.findings.reading.batch_signs import text_signs
+from ncd.findings.reading.finding import Edit, further_argument
+from ncd.findings.reading.source_text import SourceText
 from ncd.read.python_source.interpreter import SETTINGS, SourceModule
 
 # --- Cures that change an argument of the layer or of the call that failed
@@ -358,6 +360,12 @@ def mode_edits(failure: Failure) -> Iterator[Candidate]:
     """Yields ``eval()`` for a batch norm that gets one value a channel."""
     if not isinstance(failure.layer, _NormBase) or "more than 1" not in failure.message:
         return
+    for edit in _evaluation_edits(failure):
+        yield Candidate((edit,), 6.0, "mode", "meaning")
+
+
+def _evaluation_edits(failure: Failure) -> Iterator[Edit]:
+    """Yields ``eval()`` where the text calls a module."""
     text = failure.trace.text
     for node in failure.trace.tree.body:
         call = getattr(node, "value", None)
@@ -365,29 +373,45 @@ def mode_edits(failure: Failure) -> Iterator[Candidate]:
             continue
         made = call.func
         if isinstance(made, ast.Call) and made.end_col_offset:
-            edit = insertion_edit(text, made.end_lineno or 1, made.end_col_offset, ".eval()")
-            yield Candidate((edit,), 6.0, "mode", "meaning")
+            yield insertion_edit(text, made.end_lineno or 1, made.end_col_offset, ".eval()")
         elif isinstance(made, ast.Name) and isinstance(failure.trace.model, nn.Module):
-            edit = insertion_edit(text, made.lineno, made.end_col_offset or 0, ".eval()")
-            yield Candidate((edit,), 6.0, "mode", "meaning")
+            yield insertion_edit(text, made.lineno, made.end_col_offset or 0, ".eval()")
 
 
 def norm_edits(failure: Failure) -> Iterator[Candidate]:
-    """Yields the norm of as many axes as its array has, or the one picture as a batch."""
+    """Yields the norm of as many axes as its array has, or a batch where that is what lacks."""
     made, layer, values = failure.constructor_call, failure.layer, failure.values()
     ranks = norm_ranks(layer) if layer is not None else ()
     if not ranks or len(values) in ranks or not values or made is None:
         return
     text, channels = failure.trace.text, getattr(layer, "num_features", 0)
     if len(values) == min(ranks) - 1 and values[0] == channels:
-        for node in operands(failure):
-            yield Candidate(method_edits(text, node, ".unsqueeze(0)"), 0.3, "norm")
+        yield from _batch_edits(failure)
     sides = max(1, len(values) - 2)
     if len(values) in (2, 3, 4, 5) and values[1] == channels:
         name = ast.unparse(made.func)
         edit = replacement_edit(text, made.func, f"{name[:-2]}{sides}d")
         if edit is not None:
             yield Candidate((edit,), 0.35, "norm")
+
+
+def _batch_edits(failure: Failure) -> Iterator[Candidate]:
+    """Yields the one example as a batch, or a batch of two where the text makes it.
+
+    In training a batch norm takes no batch of one that has nothing but channels.
+    """
+    text, single = failure.trace.text, len(failure.values()) == 1
+    for node in operands(failure):
+        yield Candidate(method_edits(text, node, ".unsqueeze(0)"), 0.3, "norm")
+    for node in dict.fromkeys([*given_arrays(failure), *operands(failure)]):
+        for edit in _evaluation_edits(failure) if single else ():
+            both = (*method_edits(text, node, ".unsqueeze(0)"), edit)
+            yield Candidate(both, 3.0, "mode", "meaning")
+        for made in maker_calls(failure, node) if single else ():
+            if function_name(made) in ("randn", "rand", "ones", "zeros") and made.args:
+                start = made.args[0]
+                edit = insertion_edit(text, start.lineno, start.col_offset, "2, ")
+                yield Candidate((edit,), 0.4, "norm", "input")
 
 
 # --- Cures that give convolutions another padding, so that the sizes of two arrays meet

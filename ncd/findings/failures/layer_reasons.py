@@ -109,9 +109,15 @@ def _kernel(failure: Failure, layer: Any) -> str:
     kernel = layer.kernel_size
     sides = len(kernel) if isinstance(kernel, tuple) else _sides(layer)
     wide = tuple(map(int, kernel)) if isinstance(kernel, tuple) else (int(kernel),) * sides
-    values = failure.values()[-sides:]
+    every = failure.values()
+    values = every[-sides:]
     if isinstance(layer, _ConvNd) and layer.transposed:
         return ""
+    if len(every) not in (sides + 1, sides + 2):
+        wanted = f"{sides + 1} or {sides + 2}"
+        return (
+            f"takes an array of {wanted} axes, but gets one of {len(every)} ({shape_words(every)})"
+        )
     padding = getattr(layer, "padding", 0)
     around = padding if isinstance(padding, tuple) else (padding,) * sides
     for axis in range(sides):
@@ -126,6 +132,10 @@ def _kernel(failure: Failure, layer: Any) -> str:
     if isinstance(layer, _MaxPoolNd | _AvgPoolNd):
         return f"makes nothing of its input of {shape_words(values)}: the result would be empty"
     return ""
+
+
+def _rank_words(values: tuple[int, ...]) -> str:
+    return f"one of {len(values)} ({shape_words(values)})"
 
 
 def _sides(layer: nn.Module) -> int:
@@ -153,8 +163,7 @@ def _batch_norm(failure: Failure, layer: Any) -> str:
     ranks = norm_ranks(layer) or (len(values),)
     if len(values) not in ranks:
         wanted = " or ".join(map(str, ranks))
-        given = shape_words(values)
-        return f"takes an array of {wanted} axes, but gets one of {len(values)} ({given})"
+        return f"takes an array of {wanted} axes, but gets {_rank_words(values)}"
     axis = int(len(values) != min(ranks) or not isinstance(layer, _InstanceNorm))
     if values[axis] != layer.num_features:
         got = size_words(failure, failure.shapes[0][axis], "channels")
@@ -209,7 +218,9 @@ def _recurrent(failure: Failure, layer: Any) -> str:
         got = size_words(failure, failure.shapes[0][-1], "features a step")
         return f"gets {got}; it takes {attribute(failure, 'input_size')}"
     if len(values) > 3:
-        return f"takes an array of 3 axes, but gets one of {len(values)} ({shape_words(values)})"
+        return f"takes an array of 3 axes, but gets {_rank_words(values)}"
+    if len(values) == 1 and isinstance(layer, nn.RNNBase):
+        return f"takes an array of 2 or 3 axes, but gets {_rank_words(values)}"
     if len(failure.arrays) > 1:
         given, states = shape_words(values), shape_words(failure.values(1))
         wanted = shape_words(state_shape(layer, values))

@@ -15,8 +15,8 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 
 from ncd.findings.reading.finding import Edit
 from ncd.findings.reading.size_table import OutOfTime
+from ncd.findings.reading.source_text import SourceText
 from ncd.findings.reading.source_trace import CallRecorder, SourceTrace, TracedCall, TracedModule
-from ncd.findings.silent.source_text import SourceText
 from ncd.read.python_source.interpreter import SourceModule
 from ncd.read.python_source.source_tree import deep
 from ncd.read.torch_module.torch_export import quiet

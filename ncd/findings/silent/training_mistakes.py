@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from torch import Tensor, nn
 
 from ncd.findings.reading.finding import Edit
+from ncd.findings.reading.source_text import SourceText, called_name
 from ncd.findings.reading.source_trace import TracedCall
 from ncd.findings.silent.model_runs import (
     Attempt,
@@ -18,7 +19,6 @@ from ncd.findings.silent.model_runs import (
     layer_of,
     line_of,
 )
-from ncd.findings.silent.source_text import SourceText, called_name
 
 # --- A softmax, or its like, before a loss that has one of its own; and twice in a row
 

@@ -11,6 +11,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from ncd.findings.reading.finding import Edit
+from ncd.findings.reading.source_text import SourceText, called_name
 from ncd.findings.silent.model_runs import (
     Attempt,
     SilentFault,
@@ -20,7 +21,6 @@ from ncd.findings.silent.model_runs import (
     layer_of,
     line_of,
 )
-from ncd.findings.silent.source_text import SourceText, called_name
 from ncd.read.python_source.interpreter import SourceModule, source_attributes
 from ncd.words import near_name
 

@@ -145,8 +145,8 @@ def in_format(model: nn.Module, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     """
     if (kind := _weight_format(model)) is None:
         return inputs
-    real = (isinstance(x, Tensor) and x.is_floating_point() for x in inputs)
-    return tuple(x.to(kind) if is_real else x for x, is_real in zip(inputs, real, strict=True))
+    real = (isinstance(x, Tensor) and x.is_floating_point() and x.dtype != kind for x in inputs)
+    return tuple(x.to(kind) if other else x for x, other in zip(inputs, real, strict=True))
 
 
 def in_long_format(model: nn.Module, given: Any) -> Any:

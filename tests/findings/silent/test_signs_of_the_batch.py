@@ -6,8 +6,9 @@ import ast
 
 import pytest
 
-from ncd.findings.silent.batch_mixing import _call_signs, text_signs
-from ncd.findings.silent.source_text import SourceText
+from ncd.findings.reading.batch_signs import text_signs
+from ncd.findings.reading.source_text import SourceText
+from ncd.findings.silent.batch_mixing import _call_signs
 
 
 @pytest.mark.parametrize(

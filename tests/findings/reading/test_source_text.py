@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from ncd.findings.reading.finding import apply_edits
-from ncd.findings.silent.source_text import SourceText, called_name
+from ncd.findings.reading.source_text import SourceText, called_name
 
 TEXT = "é = f(\n    a,\n    b,\n) + g(ö, k=1)\nclass B(A):\n    def m(self): return h()"
 
