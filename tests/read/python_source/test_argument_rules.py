@@ -301,7 +301,7 @@ def test_arguments_are_written_or_left_blank() -> None:
     machine = source_reader.new_machine()
     settings, odd = AssumedSettings("config"), object()
     settings.own = {"n": 3}
-    given = {
+    given: dict[str, Any] = {
         **{"a": 1, "b": None, "c": {}, "d": (1, (2.0, "x")), "e": [1], "f": settings, "g": ...}
     }
     words = "a=1, b=None, c={}, d=(1, (2.0, 'x')), e=[1], f=SimpleNamespace(n=3), g=..."
