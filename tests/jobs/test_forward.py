@@ -90,6 +90,54 @@ def test_numbers_are_looked_at_in_parts_whatever_the_shape(monkeypatch: pytest.M
     assert parts.deviation == pytest.approx(whole.deviation)
 
 
+INF = float("inf")
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers", "mean", "spread", "ends", "cells"),
+    [
+        ("()", 5.0, 5, 0, (5, 5), ((5.0,),)),
+        ("x:1", [-5.0], -5, 0, (-5, -5), ((-5.0,),)),
+        ("x:2", [1.0, 3.0], 2, 1, (1, 3), ((1.0, 3.0),)),
+        ("x:2", [INF, -INF], 0, 0, (0, 0), ((None, None),)),  # nothing is known of them
+        ("b:2 x:2x1", [[[1.0], [2.0]], [[7.0], [8.0]]], 4.5, 3.0414, (1, 8), ((1.0,), (2.0,))),
+    ],
+)
+def test_a_few_numbers_have_their_own_statistics(
+    text: str,
+    numbers: object,
+    mean: float,
+    spread: float,
+    ends: tuple[float, float],
+    cells: tuple[tuple[float | None, ...], ...],
+) -> None:
+    found = forwards.summary(ncd.Array.parse(text), torch.tensor(numbers))
+    assert (found.mean, found.smallest, found.largest) == (mean, *ends)
+    assert found.deviation == pytest.approx(spread, rel=1e-4)
+    assert (found.cells, found.block) == (cells, (1, 1))
+
+
+@pytest.mark.parametrize("chunk", [1, forwards.CHUNK])
+def test_a_large_map_is_of_means_of_blocks_and_what_is_masked_does_not_count(
+    chunk: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forwards, "CHUNK", chunk)
+    rows = forwards.MAX_SIDE + 1
+    grid = torch.arange(2.0 * rows).reshape(rows, 2)
+    grid[1, 0] = -INF
+    cells, block = forwards.pool_map(grid)
+    assert (block, len(cells)) == ((2, 1), forwards.MAX_SIDE // 2 + 1)
+    assert (cells[0], cells[1], cells[-1]) == ((0.0, 2.0), (5.0, 6.0), (128.0, 129.0))
+
+
+def test_a_job_may_take_four_times_the_memory_of_a_page_and_ten_times_the_work(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("NCD_MAX_BYTES", "1000")
+    monkeypatch.setenv("NCD_MAX_FLOPS", "500")
+    assert (forwards.limits().bytes, forwards.limits().flops) == (4000, 5000)
+
+
 def test_what_the_machine_has_no_room_for_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forwards, "predicted_forward_peak", lambda term: 10**15)
     line = Told()

@@ -641,9 +641,18 @@ def test_a_run_reports_each_op() -> None:
     term = ncd.Id("y:2 m:3") >> ncd.Softmax("m") >> ncd.Elementwise("relu")
     line = Heard()
     told: list[Any] = []
-    with patch.object(line, "tell", told.append):
+    laps = SimpleNamespace(mark=lambda: None, laps=lambda: [1.0, 10.0, 2.0, 20.0])
+    with (
+        patch.object(line, "tell", told.append),
+        patch.object(pool_jobs, "Timer", lambda device: laps),
+        patch.object(pool_jobs, "perf_counter", iter([1.0, 3.0, 4.0, 8.0]).__next__),
+    ):
         forward(line, "own", {}, 0, "cpu", ncd.to_json(term))
-    assert [(one["step"], one["steps"]) for one in told] == [(1, 2), (2, 2)]
+    assert told == [
+        {"step": 1, "steps": 2, "seconds": 1.0},
+        {"step": 2, "steps": 2, "seconds": 5.0},
+    ]
+    assert pool_jobs.read(line.sent[-1]["result"]).seconds == 3  # without looking at the results
     assert line.sent[-1]["whole"] is True
 
 

@@ -62,6 +62,32 @@ def test_a_line_is_as_wide_as_it_may_be() -> None:
     assert [parse(spell(term)) for term in (fits, over)] == [fits, over]
 
 
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_line_inside_of_a_block_is_as_wide_as_its_indentation_leaves(more: int) -> None:
+    inner = Id("m") >> Linear("m -> k", "Q")
+    inner = Id("m") >> Linear("m -> k", "Q" * (WIDTH - 4 - len(repr(inner)) + 1 + more))
+    text = spell(ncd.Block(inner, "B" * 60))
+    assert (f"\n    {inner!r},\n" in text) == (more == 0)
+    assert parse(text) == ncd.Block(inner, "B" * 60)
+
+
+def test_only_several_equal_layers_are_multiplied() -> None:
+    layer = Linear("m -> m", "Q" * 50) >> Softmax("m")
+    for term, times in ((Repeat((layer,)), 0), (Repeat((layer,) * 2), 1)):
+        for text in (spell(term), spell(term, "lines")):
+            assert text.count(" * ") == times
+        assert parse(spell(term)) == term
+
+
+def test_names_in_lines_are_names_in_python() -> None:
+    names = ("if", "if", "2x", "x", "λ")
+    term = ncd.Then(*(ncd.Map("m:2 -> m", "$1 + 1", name) for name in names))
+    lines = spell(term, "lines").split("\n")[2:-1]
+    assert [line.split(" = ")[0].strip() for line in lines] == [
+        *("if_2", "if_3", "a_2x", "x_2", "map"),
+    ]
+
+
 def test_only_chains_inside_of_others_are_in_brackets() -> None:
     long = Linear("m -> k", "Q" * 50)
     pair = (long >> Softmax("k") >> Id("k")) @ Id("a_very_long_name_of_an_axis")

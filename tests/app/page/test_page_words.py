@@ -25,6 +25,7 @@ from ncd.app.page.gallery import (
     _looks,
     _pick,
     _scene,
+    _sentence,
     _sizes,
     _word_buttons,
     readings,
@@ -371,6 +372,12 @@ def test_a_click_picks_a_word_or_switches_a_head_off_and_on(session: dict[str, A
     assert _cut(8) == set()
 
 
+@pytest.mark.parametrize(("typed", "words"), [("", SAMPLE.split()), ("the keys", ["the", "keys"])])
+def test_a_sentence_without_words_is_the_sample(typed: str, words: list[str]) -> None:
+    with patch.object(st, "text_input", return_value=typed), patch.object(st, "caption"):
+        assert _sentence() == words
+
+
 WRONG = ["the", "keys", "by", "the", "door", "is", "old", "."]
 NOTHING: frozenset[int] = frozenset()
 
@@ -416,7 +423,7 @@ def test_the_first_diagram_says_what_heads_change_and_where_they_look(
     here = first_scene(words, 5, dark=True)
     session["wide"] = "340"
     phone = first_scene(words, 5)
-    assert (here.column_width, here.labels, here.dark) == (None, "names", True)
+    assert (here.column_width, here.labels, here.dark, here.seed) == (None, "names", True, 0)
     assert phone.column_width == selection.WIDTHS[0]
     html, line = _drawing(here, 5, NOTHING), text(_sizes(here))
     m, k = here.settings["m"], here.settings["k"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import count
 from threading import Event, Thread, get_ident
 
 import pytest
@@ -153,3 +154,45 @@ def test_a_turn_inside_of_a_turn_is_the_same_and_aside_alone_is_nothing() -> Non
         assert scheduler._busy_lanes == [False, False]
     assert scheduler._busy_lanes == [False, False]
     assert not waiting()
+
+
+def test_a_thread_knows_how_long_it_has_waited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock goes on by a second with every look; a turn looks at it three times."""
+    clock, waited = count(), list[float]()
+    monkeypatch.setattr(scheduler, "perf_counter", lambda: float(next(clock)))
+
+    def work() -> None:
+        waited.append(scheduler.waited_seconds())
+        for late in (False, True):
+            with turn(late=late):
+                waited.append(scheduler.waited_seconds())
+
+    joined(started(work))
+    assert waited == [0, 2, 4]
+
+
+def test_what_is_late_begins_only_if_it_is_still_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[str] = []
+    monkeypatch.setattr(
+        scheduler.streamlit_internals, "superseded_check", lambda: lambda: looks.append("look")
+    )
+    with turn():
+        assert looks == []
+    with turn(late=True):
+        assert looks == ["look"]
+
+
+def test_what_nobody_wants_is_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Newer(Exception):
+        """Another run is asked for."""
+
+    def check() -> None:
+        raise Newer
+
+    monkeypatch.setattr(scheduler.streamlit_internals, "superseded_check", lambda: check)
+    made: list[int] = []
+    with pytest.raises(Newer):
+        scheduler.run_in_thread(lambda: made.append(1))
+    monkeypatch.undo()
+    scheduler.run_in_thread(lambda: made.append(2))
+    assert made == [2]
