@@ -158,7 +158,11 @@ class ArrayHandle:
 
     @property
     def real(self) -> bool:
-        """Whether it holds real numbers, which have a gradient."""
+        """Whether it holds real numbers, which have a gradient.
+
+        >>> [ArrayHandle(array).real for array in Type.parse("m, m#v")]
+        [True, False]
+        """
         return self.axes.below is None
 
 

@@ -225,6 +225,10 @@ def _named_shape(shape: tuple[int, ...], axes: list[Axis]) -> str:
     """Returns sizes as names of axes where only one axis has the size, else as numbers.
 
     A size that occurs twice is a number too: the two may be of different axes.
+
+    >>> axes = [Axis("b", 1), Axis("y", 4), Axis("x", 4), Axis("m", 3)]
+    >>> [_named_shape(shape, axes) for shape in ((1, 3, 4), (3, 3, 2), (1, 1))]
+    ['m·4', '3·3·2', '1']
     """
     names: dict[int, set[str]] = {}
     for axis in axes:

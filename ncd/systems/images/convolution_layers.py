@@ -294,7 +294,11 @@ Stack = tuple[ConvolutionSizes, ...]
 
 
 def stack_of(n: int, k: int, s: int, d: int, double: int, **_: int) -> Stack:
-    """Returns the layers of a stack; with ``double`` each dilation is twice the one before."""
+    """Returns the layers of a stack; with ``double`` each dilation is twice the one before.
+
+    >>> [(own.dilation, own.padding) for own in stack_of(n=3, k=4, s=1, d=3, double=1)]
+    [(3, 4), (6, 9), (12, 18)]
+    """
     gaps = (d * 2**i if double else d for i in range(n))
     return tuple(ConvolutionSizes(k, s, gap * (k - 1) // 2, gap) for gap in gaps)
 

@@ -92,7 +92,7 @@ def bart(
 @lru_cache(32)
 def _bart(encoders: int, decoders: int, style: BartStyle) -> Term:
     reads = Then(*_embedding_steps("s", style), *encoder_layers(encoders, style))
-    writes = Then(*_embedding_steps("t", style, ", s m"), *decoder_layers(decoders, style))
+    writes = Then(*_embedding_steps("t", style, "s m"), *decoder_layers(decoders, style))
     return two_texts(
         Block(reads, "Encoder", "neutral", "encoder"),
         Block(writes, "Decoder", "neutral", "decoder"),
@@ -111,7 +111,7 @@ def _embedding_steps(x: str, style: BartStyle, beside: str = "") -> list[Term]:
     )
     if style.first_norm:
         steps.append(LayerNorm("m", "layernorm_embedding"))
-    return [Then(*steps) @ Id(beside[2:])] if beside else steps
+    return [Then(*steps) @ Id(beside)] if beside else steps
 
 
 def _sines(x: str, style: BartStyle) -> Term:

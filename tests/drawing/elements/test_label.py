@@ -3,6 +3,7 @@
 import io
 from concurrent.futures import ThreadPoolExecutor
 from html import escape
+from itertools import pairwise
 
 import pytest
 import resvg_py
@@ -11,7 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from ncd.drawing.elements.fonts import FACES, FOLDER, Face, all_faces_css, font_faces, font_files
+from ncd.drawing.elements.fonts import (
+    FACES,
+    FOLDER,
+    Face,
+    all_faces_css,
+    font_faces,
+    font_files,
+    measure,
+)
 from ncd.drawing.elements.labels import Label, math, roman, sans, wrap
 
 ZOOM, MARGIN = 4, 40
@@ -82,6 +91,66 @@ def test_kerning_counts() -> None:
     assert sans("AV").width < sans("A").width + sans("V").width - 0.5
 
 
+@pytest.mark.parametrize(
+    ("text", "gaps"),
+    [
+        ("a+b", [18, 18]),
+        ("a=b", [28, 28]),
+        ("a/b", [4, 4]),
+        ("a,b", [0, 20]),
+        ("-b", [0]),  # a sign, not an operation
+        ("=b", [28]),
+        ("a=-b", [28, 28, 0]),
+        ("a=", [28]),
+        ("a+", [0]),
+        ("(a)", [0, 0]),
+    ],
+)
+def test_operations_between_two_operands_and_relations_have_room(text: str, gaps) -> None:
+    spans = math(text, 100).spans
+    found = [b.dx - a.dx - 100 * measure(a.face, a.text).advance for a, b in pairwise(spans)]
+    assert found == pytest.approx(gaps, abs=0.01)
+
+
+def test_in_a_script_they_have_none_and_a_script_keeps_off_its_base() -> None:
+    x, a, plus, b = math("x_{a+b}", 100).spans
+    assert (a.size, a.dy, x.dy) == (72, 22, 0)
+    assert a.dx - x.dx == pytest.approx(100 * measure(x.face, "x").advance + 2, abs=0.01)
+    assert plus.dx - a.dx == pytest.approx(72 * measure(a.face, "a").advance, abs=0.01)
+    assert b.dx - plus.dx == pytest.approx(72 * measure(plus.face, "+").advance, abs=0.01)
+    f, two = math("f^2", 100).spans
+    face = measure(f.face, "f")  # its ink reaches beyond its advance
+    assert (two.size, two.dy) == (72, -37) and face.box is not None
+    assert two.dx - f.dx == pytest.approx(100 * max(face.advance, face.box[2]) + 4, abs=0.01)
+    y, *_ = (span for span in math("x_{i}y", 100).spans if span.text == "y")
+    i = math("x_i", 100).spans[1]
+    end = i.dx + 72 * measure(i.face, "i").advance
+    assert y.dx == pytest.approx(end + 4, abs=0.01)
+
+
+@pytest.mark.parametrize(("size", "script"), [(100, 72), (16, 11.52), (15, 11), (12, 10.32)])
+def test_a_script_of_a_small_name_is_larger(size: float, script: float) -> None:
+    assert math("x_i", size).spans[1].size == pytest.approx(script)
+
+
+def test_an_overbar_lies_over_the_ink_and_leans_with_it() -> None:
+    for bold, lean in ((False, 5), (True, 0)):
+        label = math("x", 100, bold=bold, bar=True)
+        (x,), (bar,) = label.spans, label.bars
+        face = measure(x.face, "x")
+        assert face.box is not None
+        ends = (bar.x0 - x.dx, bar.x1 - x.dx, bar.y, bar.thickness)
+        top = 100 * face.box[1] - 13 - 3
+        assert ends == pytest.approx((lean + 2, 100 * face.advance + lean - 2, top, 6), abs=0.01)
+        assert label.ascent == pytest.approx(-top + 3, abs=0.01)
+
+
+def test_a_line_may_be_as_wide_as_is_permitted() -> None:
+    width = sans("We copy").width
+    assert [line.words for line in wrap("We copy", width)] == ["We copy"]
+    assert [line.words for line in wrap("We copy", width - 0.01)] == ["We", "copy"]
+
+
 def test_scripts_stand_above_and_below_without_touching() -> None:
     x, *scripts = math("x_i^2").spans
     above, below = sorted(scripts, key=lambda span: span.dy)
@@ -125,6 +194,12 @@ def test_a_mathematical_letter_is_a_plain_letter_in_its_face() -> None:
         (math("28^2"), "28 squared"),
         (math("16×16"), "16 by 16"),
         (math("x̄_{λ+1}"), "x bar sub lambda plus 1"),
+        (math("n_1_2^2_3"), "n sub 1 , 2 , 3 squared"),
+        (math("x^{-1}"), "x to the minus 1"),
+        (math("1/4"), "one quarter"),
+        (math("1/5"), "1 over 5"),
+        (math("x^3 - 1/2"), "x cubed minus one half"),
+        (math("𝔼 cross-entropy"), "expectation cross-entropy"),
         (math("λ = 1 … N"), "lambda equals 1 to N"),
         (sans("a $k$-deep vector"), "a k-deep vector"),
         (sans("from $1 to $2 or $3"), "from $1 to $2 or $3"),

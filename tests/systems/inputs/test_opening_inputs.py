@@ -6,6 +6,7 @@ import pytest
 import torch
 
 import ncd
+from ncd.run.seeding import generator
 from ncd.systems.inputs import picture_inputs
 from ncd.systems.inputs.run_inputs import InputSpec, opening_inputs
 from ncd.systems.inputs.text_inputs import (
@@ -93,6 +94,9 @@ def test_another_turn_is_another_example() -> None:
     turns = {parse("reversal", 8, 4, 0, turn=turn).numbers for turn in ("1", "2", "3")}
     assert len(turns | {first.numbers}) == 4
     assert parse("reversal", 8, 4, 1, turn="1").numbers not in turns
+    task = SEQUENCES["induction"]  # a line alone, as others before it would change it
+    (line,) = task.make(1, 12, 26, generator(3, "sequence 2")).tolist()
+    assert [*parse("induction", 12, 26, 3, turn="2").numbers] == line
     wrong = parse("reversal", 8, 4, 0, turn="1", text="z")
     assert wrong.error_text and wrong.numbers == parse("reversal", 8, 4, 0, turn="1").numbers
     assert LONGEST_SEQUENCE == 20

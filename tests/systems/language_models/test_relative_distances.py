@@ -11,6 +11,7 @@ from torch import Tensor
 
 from ncd import Axes, Map, compile
 from ncd.systems.language_models import bert, t5
+from ncd.systems.language_models.model_parts import Rotary
 
 
 def log_buckets(distance: Tensor, buckets: int, far: int) -> Tensor:
@@ -59,3 +60,62 @@ def test_distances_of_t5_are_those_of_its_authors(buckets: int, far: int, causal
         found = module()[..., 0].long()
     at = torch.arange(t)
     assert found.equal(relative_buckets(at - at[:, None], causal, buckets, far))
+
+
+@pytest.mark.parametrize("magnitude", [1, 2, 0.5])
+def test_turned_features_are_multiplied_by_their_magnitude(magnitude: float) -> None:
+    turn, x = Rotary("(0.3 + r)", magnitude), torch.randn(5, 4)
+    angle = torch.arange(5)[:, None] * torch.tensor([0.3, 1.3])
+    cos, sin, (a, b) = angle.cos(), angle.sin(), x.chunk(2, 1)
+    wanted = magnitude * torch.cat((a * cos - b * sin, b * cos + a * sin), 1)
+    torch.testing.assert_close(compile(Axes(t=5, k=4)(turn.term()))(x), wanted)
+
+
+def angles(turn: Rotary, pairs: int) -> Tensor:
+    """The angles by which pairs of features rotate at position 1."""
+    found: Tensor = compile(Axes(t=2, r=pairs)(Map("-> t r", f"t * {turn.turns}", "angle")))()
+    return found[1].double()
+
+
+def plain_angles(base: float, pairs: int) -> Tensor:
+    return base ** (-torch.arange(pairs, dtype=torch.float64) / pairs)
+
+
+@pytest.mark.parametrize("positions", [512, 8192])
+def test_llama_3_stretches_long_waves(positions: int) -> None:
+    """Restated from Llama 3.1's published code, wave by wave."""
+    wanted = []
+    for turn in plain_angles(10000, 32).tolist():
+        wave = 2 * math.pi / turn
+        part = (positions / wave - 1) / (4 - 1)
+        between = (1 - part) * turn / 8 + part * turn
+        wanted.append(turn if wave < positions / 4 else turn / 8 if wave > positions else between)
+    found = angles(Rotary.llama3(10000, 8, 1, 4, positions), 32)
+    torch.testing.assert_close(found, torch.tensor(wanted).double(), rtol=1e-4, atol=1e-8)
+    plain = angles(Rotary.interpolated(10000, 8), 32)
+    torch.testing.assert_close(plain, plain_angles(10000, 32) / 8, rtol=1e-4, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("base", "positions", "fast", "slow", "whole"),
+    [(10000, 2048, 32, 1, True), (150000, 4096, 32, 1, False), (100, 64, 8, 2, True)],
+)
+def test_yarn_stretches_pairs_with_few_turns(
+    base: float, positions: int, fast: float, slow: float, whole: bool
+) -> None:
+    """Restated from the published code of YaRN, with the features of a head in place of pairs."""
+    features = 32
+
+    def place(turns: float) -> float:
+        return features * math.log(positions / (turns * 2 * math.pi)) / (2 * math.log(base))
+
+    low, high = place(fast), place(slow)
+    if whole:
+        low, high = math.floor(low), math.ceil(high)
+    low, high = max(low, 0), min(high, features - 1)
+    ramp = ((torch.arange(features // 2).double() - low) / (high - low)).clamp(0, 1)
+    plain = plain_angles(base, features // 2)
+    found = angles(Rotary.yarn(base, 4, positions, fast, slow, whole=whole), features // 2)
+    wanted = plain / 4 * ramp + plain * (1 - ramp)
+    torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-8)
+    assert 0 < ramp.sum() < len(ramp)

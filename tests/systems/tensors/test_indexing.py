@@ -144,3 +144,9 @@ def test_notes_name_the_indexes_of_an_axis(c: int, some: str) -> None:
             f"expressions hold for $1$ replaced by any valid index $i_{{{c}}} ∈ {{{some}}}$."
             in said
         )
+
+
+def test_an_index_may_be_0() -> None:
+    for name in ("indexes", "subtensors", "broadcasting", "inner-broadcasting", "elementwise"):
+        indexes = [knob for knob in ncd.catalogue[name].knobs if knob.below]
+        assert indexes and all(knob.min == 0 for knob in indexes)
