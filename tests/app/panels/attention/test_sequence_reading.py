@@ -1,7 +1,12 @@
 """A sequence that is typed, what is said to it, and heads that are switched off."""
 
+from dataclasses import replace
+from types import SimpleNamespace
+from unittest.mock import patch
+
 import numpy as np
 import pytest
+import torch
 from streamlit.testing.v1 import AppTest
 
 import ncd
@@ -13,6 +18,7 @@ from ncd.app.parts import input_feed as typed
 from ncd.app.scene.scene import Scene
 from ncd.systems.inputs.text_inputs import BLANK_SYMBOL, SymbolInput, doubt, parse
 from ncd.systems.training.sequence_data import SEQUENCES
+from ncd.systems.training.trained_weights import TrainedWeights, write_weights
 from tests.app.page.test_pages import fine, page
 
 NAMES = list(SEQUENCES)
@@ -128,6 +134,35 @@ def test_heads_that_are_off_change_the_answers_and_are_shown_as_off() -> None:
     assert f"{able.current_score:.1%}</b> with 1 head off" in told and "not trained" not in told
     told = sequence_reading._score_status(less, able, learned=False)
     assert "right here, by weights that are not trained. Of all answers" in told
+
+
+@pytest.mark.parametrize("learned", [False, True])
+def test_so_many_sequences_are_tried_as_there_is_time_for(learned: bool) -> None:
+    here, _ = scene("brackets", "([{")
+    own = TrainedWeights(write_weights(here.module, {}), "trained") if learned else None
+    here = replace(here, loaded_weights=own)
+    every, flops, most = len(sequence_reading.heads(here)), here.cost.flops, 512 if learned else 64
+    data = SimpleNamespace(unseen=torch.zeros(999, 2), answers=torch.zeros(999, 2))
+    enough = 16 * (every + 2)  # for each head, without any, and as it is
+
+    def tried(affordable: int) -> tuple[int, bool]:
+        with (
+            patch.object(sequence_reading, "cached_value", lambda *_, make: make()),
+            patch.object(sequence_reading, "_run_out_of_turn", lambda make: make()),
+            patch.object(
+                sequence_reading.mistakes, "budget", lambda _: -(-affordable * flops // 4)
+            ),
+            patch.object(sequence_reading.mistakes, "examples", lambda *_: data),
+            patch.object(sequence_reading, "skill") as skill,
+        ):
+            sequence_reading.measure_skill(here, frozenset())
+        _, _, given, answers, each = skill.call_args.args
+        assert len(given) == len(answers)
+        return len(given), each
+
+    assert tried(enough) == (16, True)
+    assert tried(enough - 1) == (min(most, (enough - 1) // 2), False)
+    assert tried(10**6) == (most, True) and tried(0) == (1, False)
 
 
 def test_the_maps_are_hidden_until_a_guess_is_made() -> None:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -10,9 +14,15 @@ import torch
 
 import ncd
 from ncd.app.panels.attention import sequence_reading
-from ncd.app.panels.attention.sequence_reading import Look, covered_cells, seen_cells
+from ncd.app.panels.attention.sequence_reading import (
+    HeadQuestion,
+    Look,
+    covered_cells,
+    seen_cells,
+)
 from ncd.app.panels.walk.checkpoint_choice import blocks, titles
 from ncd.app.parts import heatmap
+from ncd.app.parts import input_feed as typed
 from ncd.app.scene.scene import Scene
 from ncd.run.head_switches import Head
 from ncd.systems.inputs.run_inputs import InputSpec
@@ -101,6 +111,128 @@ def test_a_map_that_looks_back_alone_hides_what_comes_later() -> None:
     night = covered_cells(causal)[..., 0]
     heatmap.DARK.set(False)
     assert night.max() < 100 and night[0, 1] < night[0, 0]  # nothing glares
+
+
+# --- what is asked --------------------------------------------------------------------------------
+
+
+ONE, OTHER, LAST, BEST = HEADS = (Head("n1", 0), Head("n1", 1), Head("n9", 0), Head("n9", 1))
+
+
+@pytest.mark.parametrize(
+    ("session", "head", "row", "is_revealed", "guess"),
+    [
+        ({}, BEST, 2, False, None),
+        ({"softmax": "n1"}, ONE, 2, False, None),
+        ({"softmax": "n1", "head": "1", "row": "1"}, OTHER, 1, False, None),
+        ({"softmax": "n2"}, LAST, 2, False, None),  # there is none, so it is the last layer
+        ({"guess": "1"}, BEST, 2, True, 1),
+        ({"guess": "9"}, BEST, 2, True, 2),
+        ({"guess": "all"}, BEST, 2, True, None),
+    ],
+)
+def test_the_question_is_about_the_best_head_of_the_last_layer_or_the_chosen_one(
+    session: dict[str, str], head: Head, row: int, is_revealed: bool, guess: int | None
+) -> None:
+    with patch("streamlit.session_state", session):
+        asked = sequence_reading._current_question(look(*HEADS))
+    assert asked == HeadQuestion(head, row, is_revealed, guess)
+
+
+def test_of_many_questions_the_one_after_two_thirds_is_asked_at_first() -> None:
+    silent = replace(look(*HEADS), answers=(NOT_ASKED,) * 3)
+    nine = replace(silent, read=SymbolInput(("a",), (0,) * 9, 9), cells=torch.zeros(9, 9))
+    nine = replace(nine, maps={head: np.eye(9, dtype=np.float32) for head in HEADS})
+    with patch("streamlit.session_state", {}):
+        assert sequence_reading._current_question(nine).row == 6
+
+
+@pytest.mark.parametrize(
+    ("is_revealed", "name", "value", "put"),
+    [
+        (False, "map", "n9.1", {"softmax": "n9", "head": "1"}),
+        (False, "cell", "2,1", {"row": "2", "guess": "1"}),
+        (True, "cell", "2,1", {"row": "2", "guess": "all"}),
+        (False, "row", "2", {"row": "2", "guess": ""}),
+        (True, "row", "2", {"row": "2", "guess": "all"}),
+        (True, "ask", "1", {"row": "1", "guess": ""}),
+        (True, "else", "1", {}),
+    ],
+)
+def test_a_click_asks_or_answers(
+    is_revealed: bool, name: str, value: str, put: dict[str, str]
+) -> None:
+    session: dict[str, str] = {}
+    with patch("streamlit.session_state", session):
+        sequence_reading._pick(HeadQuestion(ONE, 0, is_revealed, None), name, value)
+    assert session == put
+
+
+@pytest.mark.parametrize(
+    ("guess", "turn", "after"),
+    [("1", "", {"guess": "", "turn": "1"}), ("all", "4", {"guess": "all", "turn": "5"})],
+)
+def test_another_example_is_the_next_and_hides_the_answer(
+    guess: str, turn: str, after: dict[str, str]
+) -> None:
+    names = (sequence_reading.GUESS.name, typed.TURN.name)
+    session = dict(zip(names, (guess, turn), strict=True)) | {typed.SEQUENCE.name: "abc"}
+    with patch("streamlit.session_state", session):
+        sequence_reading._choose_next_example()
+    assert (session[names[0]], session[names[1]]) == (after["guess"], after["turn"])
+    assert session[typed.SEQUENCE.name] == "" == session[sequence_reading.ROW.name]
+
+
+@pytest.mark.parametrize(
+    ("share", "says"), [(0.75, "first 0.75"), (0.625, "first 0.62"), (0.6, "nothing in particular")]
+)
+def test_a_head_says_what_it_does_and_what_is_right_without_it(share: float, says: str) -> None:
+    report: Any = SimpleNamespace(
+        does=lambda head: ("first", share),
+        even={"first": 0.5},
+        scores_without_head={BEST: 0.875},
+        attention_shares={BEST: {"little": 0.125, "much": 0.75}},
+    )
+    own = replace(look(*HEADS), disabled_heads=frozenset({LAST}))
+    for seen in (False, True):
+        asked = HeadQuestion(BEST, 1, seen, None)
+        html = sequence_reading._heads(own, asked, report)
+        rows = re.findall(r"<tr([^>]*)>(.*?)</tr>", html)
+        assert [kind for kind, _ in rows] == ["", "", " class=idle", ""]
+        told = [re.findall(r"<b>(.*?)</b><br>(.*?)<br>", row)[0] for _, row in rows]
+        names = [f"Layer {n}, head {i}" for n in (1, 2) for i in (0, 1)]
+        assert told == [(name, says if seen else "looks at …") for name in names]
+        assert [row.count("<img") for _, row in rows] == [int(seen)] * 4
+        assert ["right without it: 87.5%" in row for _, row in rows] == [False] * 3 + [True]
+        pressed = [
+            re.findall('data-pick="(map=[^"]*)" aria-pressed="true"', row) for _, row in rows
+        ]
+        assert pressed == [[], [], [], ["map=n9.1"]]
+        checked = [re.findall('aria-checked="(.*?)"', row) for _, row in rows]
+        assert checked == [["true"], ["true"], ["false"], ["true"]]
+        does = sequence_reading._does(asked, report)
+        shares = re.findall(r'<tr><td>(.*?)</td><td class="number">(.*?)</td>', does)
+        assert shares == ([("much", "0.75"), ("little", "0.12")] if seen else [])
+
+
+def test_a_map_says_which_row_is_asked_for_and_where_it_looks() -> None:
+    own = look(*HEADS)
+    for asked, kinds in (
+        (HeadQuestion(BEST, 1, False, None), [("row", 1, None)]),
+        (HeadQuestion(BEST, 1, True, None), [("row", 1, None), ("looks", 1, 1)]),
+        (
+            HeadQuestion(BEST, 1, True, 2),
+            [("row", 1, None), ("looks", 1, 1), ("guess", 1, 2)],
+        ),
+    ):
+        found = sequence_reading._map(own, asked)
+        assert [(mark.kind, mark.row, mark.column) for mark in found.marks] == kinds
+        assert (found.ends.low, found.ends.high) == (0.0, 1.0)
+        assert (found.pixels is None) == asked.is_revealed
+    dim = replace(own, maps={head: np.float32(0.25) * each for head, each in own.maps.items()})
+    assert sequence_reading._map(dim, HeadQuestion(ONE, 0, True, None)).ends.high == 0.0625
+    nothing = replace(own, maps={ONE: np.zeros((3, 3), np.float32)})
+    assert sequence_reading._map(nothing, HeadQuestion(ONE, 0, True, None)).ends.high == 1.0
 
 
 # --- what is saved --------------------------------------------------------------------------------
