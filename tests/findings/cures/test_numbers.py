@@ -44,6 +44,15 @@ def lines(text: str, failure: Failure) -> set[tuple[str, float, str]]:
             },
         ),
         (
+            "nn.Linear(8, 3)(torch.randn(6, 6))",  # the batch may have to go along
+            {3, 6, 8, 24, 36},
+            {
+                ("nn.Linear(6, 3)(torch.randn(6, 6))", 1.0, "model"),
+                ("nn.Linear(8, 3)(torch.randn(6, 8))", 4.0, "input"),
+                ("nn.Linear(8, 3)(torch.randn(8, 8))", 4.1, "input"),
+            },
+        ),
+        (
             "x = torch.randn(2, 30)\nx.view(2, 4, 7)",
             {2, 30, 56, 60},
             {("x = torch.randn(2, 28)", 4.0, "input")},

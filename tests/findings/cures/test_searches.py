@@ -205,6 +205,8 @@ CASES = (
      (("        self.shortcut = nn.Conv2d(3, d, 1)\n        return self.shortcut(x) + self.a(x)", 0.4),)),
     (shortcut_edits, net("d=8, stride=2", "a = nn.Conv2d(3, d, 3, stride=stride, padding=1)", "x + self.a(x)", "Net()(torch.randn(2, 3, 9, 9))"),
      (("        self.shortcut = nn.Conv2d(3, d, 1, stride=stride)\n        return self.shortcut(x) + self.a(x)", 0.4),)),
+    (shortcut_edits, net("d=8", "a = nn.Conv2d(3, d, 2)", "x + self.a(x)", "Net()(torch.randn(2, 3, 2, 2))"),
+     (("        self.shortcut = nn.Conv2d(3, d, 1, stride=2)\n        return self.shortcut(x) + self.a(x)", 0.4),)),
     (shortcut_edits, net("d=8", "a = nn.Linear(d, 2 * d)", "self.a(x) + x", "Net(4)(torch.randn(2, 3, 4))"),
      (("        self.shortcut = nn.Linear(d, d * 2)\n        return self.a(x) + self.shortcut(x)", 0.4),)),
     (shortcut_edits, net("d=8", "a = nn.Linear(d, 6)", "self.a(x) * x", "Net(4)(torch.randn(2, 3, 4))"),
