@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import anywidget
@@ -15,17 +16,20 @@ from ncd.circuit.circuit import array_names
 from ncd.circuit.elaborate import elaborate
 from ncd.circuit.knob import Knob
 from ncd.circuit.sized_system import parametric_term
+from ncd.drawing.backends.drawing import Drawing
 from ncd.drawing.elements.fonts import all_faces_css
 from ncd.drawing.elements.primitives import Thumbnail
-from ncd.drawing.pipeline import draw
+from ncd.drawing.fit import matching_block_ids
+from ncd.drawing.pipeline import CollapseOption, draw
 from ncd.drawing.plan.collapse import blocks
 from ncd.errors import NCDError, ParseError, short_repr, unknown_name_error
 from ncd.explain.thumbnails import thumbnails
-from ncd.language.arguments import Labels, check_seed, check_text
+from ncd.language.arguments import Labels, Palette, check_seed, check_text
+from ncd.language.number_formats import Formats
 from ncd.language.terms import Term
 from ncd.read.torch_module.from_torch import from_torch
 from ncd.run.guard import compile
-from ncd.run.module import CircuitModule, Trace, trace
+from ncd.run.module import CircuitModule, Trace, trace, with_rounding
 from ncd.run.seeding import example_inputs
 from ncd.site.live_texts import size_data
 from ncd.site.markup import DIAGRAM_CSS, MAP_COLOURS, PANEL_CSS, SIZES_CSS, THEME_CSS
@@ -43,7 +47,22 @@ _ESM = (
 
 
 def explore(
-    system: str | Term | nn.Module, *inputs: Tensor, seed: int = 0, **sizes: int
+    system: str | Term | nn.Module,
+    *inputs: Tensor,
+    seed: int = 0,
+    labels: Labels = "both",
+    folded: CollapseOption = "auto",
+    width: float | str | None = 1280.0,
+    notes: Mapping[str, str] = MappingProxyType({}),
+    bands: bool = False,
+    cells: bool = False,
+    dark: bool | None = None,
+    palette: Palette = "quiet",
+    mark: str = "",
+    formats: Formats | None = None,
+    thumbnails: Mapping[str, Thumbnail] = MappingProxyType({}),
+    title: str = "",
+    **sizes: int,
 ) -> Explorer:
     """Returns a widget of a system: the last line of a notebook's cell shows it.
 
@@ -56,6 +75,18 @@ def explore(
         system: A name of the catalogue, a term, or a torch module.
         inputs: The inputs of a torch module.
         seed: The seed of weights and inputs.
+        labels: This and all that follow but ``sizes`` are those of :func:`draw`.
+        folded: The blocks that are one box at first.
+        width: The width in pixels for which it is drawn.
+        notes: Callouts.
+        bands: Grounds of columns.
+        cells: Grids of cells.
+        dark: By default as the page of the notebook is.
+        palette: The fills.
+        mark: An op that is marked as failing.
+        formats: Number formats, in which values are calculated, too.
+        thumbnails: Pictures on the wires at the first sizes; ``wire_values`` makes them anew.
+        title: The name of the system; by default that of the catalogue, or the module's class.
         sizes: The first sizes of a system or a term.
 
     Returns:
@@ -72,16 +103,22 @@ def explore(
     >>> widget.sizes["h"], widget.selected
     (2, '')
     >>> widget.sizes = widget.sizes | {"h": 8}              # draws it anew
+    >>> noted = ncd.explore("multi-head-attention", notes={"Copy": "keys and values"}, palette="bw")
     """
+    look: dict[str, Any] = {"labels": labels, "folded": folded, "width": width, "notes": notes}
+    look |= {"bands": bands, "cells": cells, "dark": dark, "palette": palette, "mark": mark}
+    look |= {"formats": formats, "thumbnails": thumbnails}
     module: CircuitModule | None = None
     if isinstance(system, str):
         entry = CATALOGUE[system]
-        return Explorer(entry.title, _sliders(entry), entry.build, seed, sizes)
+        own = title or entry.title
+        return Explorer(own, _sliders(entry), entry.build, seed, sizes, look=look)
     if isinstance(system, nn.Module):
         found = from_torch(system, *inputs)
-        title, term, module = type(system).__name__, found.term, found.module()
+        title = title or type(system).__name__
+        term, module = found.term, with_rounding(found.module(), formats or Formats())
     elif isinstance(system, Term):
-        title, term = "", system
+        term = system
     else:
         cure = 'ncd.explore("multi-head-attention")'
         raise ParseError(
@@ -89,7 +126,7 @@ def explore(
         )
     sized = parametric_term(term, elaborate(term))
     sliders = [_slider(name, size) for name, size in sized.settings.items()]
-    return Explorer(title, sliders, lambda **given: sized.build(given), seed, sizes, module)
+    return Explorer(title, sliders, lambda **given: sized.build(given), seed, sizes, module, look)
 
 
 def _sliders(entry: Entry) -> list[dict[str, Any]]:
@@ -156,6 +193,7 @@ class Explorer(anywidget.AnyWidget):
         seed: The seed of weights and inputs.
         sizes: The first sizes, where they differ.
         module: The module whose weights are used at the first sizes.
+        look: Options of :func:`draw`; ``dark`` None is as the page of the notebook is.
 
     Raises:
         UnknownNameError: For a size that the system has not.
@@ -180,6 +218,7 @@ class Explorer(anywidget.AnyWidget):
     axes: traitlets.List[str] = traitlets.List().tag(sync=True)
     folded = traitlets.Any("auto").tag(sync=True)
     dark = traitlets.Bool(False).tag(sync=True)
+    follows_page = traitlets.Bool(True).tag(sync=True)  # is dark where the page is
     drawing = traitlets.Dict().tag(sync=True)
     value = traitlets.Dict().tag(sync=True)
     told = traitlets.Unicode().tag(sync=True)
@@ -193,12 +232,21 @@ class Explorer(anywidget.AnyWidget):
         seed: int = 0,
         sizes: Mapping[str, int] | None = None,
         module: CircuitModule | None = None,
+        look: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         known = _check_arguments(title, sliders, build, seed, sizes, module)
         self._build, self._seed, self._usual, self._module = build, seed, known, module
         self._last_run: tuple[CircuitModule, Trace] | None = None
-        self._term: Term = _build_term(build, known | dict(sizes or {}))
-        super().__init__(title=title, sliders=list(sliders), sizes=known | dict(sizes or {}))
+        first = known | dict(sizes or {})
+        self._term: Term = _build_term(build, first)
+        self._look = {"labels": "both", **look}
+        dark = self._look.pop("dark", None)
+        folded = self._look.pop("folded", "auto")
+        if isinstance(folded, Collection) and not isinstance(folded, str):
+            folded = list(folded)  # as JSON has it
+        self._pictured = first, self._look.pop("thumbnails", {})
+        theme = {"follows_page": dark is None, "dark": False if dark is None else dark}
+        super().__init__(title=title, sliders=list(sliders), sizes=first, folded=folded, **theme)
         self._draw()
         self.observe(self._resize, "sizes")
         self.observe(lambda change: self._draw(), ["folded", "dark", "wire_values"])
@@ -218,8 +266,7 @@ class Explorer(anywidget.AnyWidget):
         shown = super()._repr_mimebundle_(**kwargs)
         if shown is None:
             return None
-        drawing = draw(self._term, "both", dark=self.dark, folded=self.folded)
-        picture = drawing._repr_mimebundle_()
+        picture = self._drawn(self._first_pictures())._repr_mimebundle_()
         return {**shown[0], **{kind: picture[kind] for kind in ("text/html", "text/plain")}}, shown[
             1
         ]
@@ -236,12 +283,11 @@ class Explorer(anywidget.AnyWidget):
 
     def _draw(self) -> None:
         self.told = ""
-        pictures = self._pictures()
-        labels: Labels = "names" if pictures else "both"
-        drawing = draw(self._term, labels, dark=self.dark, folded=self.folded, thumbnails=pictures)
+        drawing = self._drawn(self._pictures())
         boxes = {glyph.node for glyph in drawing.glyphs if glyph.node[0] in "fs"}
-        shut = boxes if self.folded == "auto" else set(self.folded)
-        known = {block.id for block in blocks(elaborate(self._term))}
+        circuit = elaborate(self._term)
+        shut = boxes if self.folded == "auto" else matching_block_ids(circuit, self.folded)
+        known = {block.id for block in blocks(circuit)}
         seen = boxes | {fence.id for fence in drawing.fences if fence.id in known}
         self.drawing = {
             "svg": drawing.svg(fonts=False),
@@ -249,10 +295,22 @@ class Explorer(anywidget.AnyWidget):
             "words": drawing.description,
         }
 
+    def _drawn(self, pictures: Mapping[str, Thumbnail]) -> Drawing:
+        """Returns the drawing with these pictures, beside which sizes would have no room."""
+        labels = self._look["labels"]
+        look = self._look | {"labels": "names" if pictures and labels == "both" else labels}
+        own = {"dark": self.dark, "folded": self.folded, "title": self.title}
+        return draw(self._term, thumbnails=pictures, **look, **own)
+
+    def _first_pictures(self) -> Mapping[str, Thumbnail]:
+        """Returns the pictures that were given, which are of the first sizes."""
+        first, pictures = self._pictured
+        return pictures if self.sizes == first else {}
+
     def _pictures(self) -> Mapping[str, Thumbnail]:
         """Returns the values for the wires; none where the sizes are too large to run."""
         if not self.wire_values:
-            return {}
+            return self._first_pictures()
         try:
             return thumbnails(*self._run(), dark=self.dark)
         except NCDError as error:
@@ -284,7 +342,7 @@ class Explorer(anywidget.AnyWidget):
         """Returns the module and its run at the sizes that are shown; there is one for each."""
         if self._last_run is None:
             own = self._module if self.sizes == self._usual else None
-            module = own or compile(self._term, self._seed)
+            module = own or compile(self._term, self._seed, formats=self._look.get("formats"))
             self._last_run = module, trace(module, *example_inputs(self._term, self._seed))
         return self._last_run
 

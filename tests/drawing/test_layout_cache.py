@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -149,6 +150,17 @@ def test_a_title_that_looks_like_a_gap_is_a_title() -> None:
         return Block(Axes(m=m)(Softmax("m")), "⦃0⦄ ⦃2⦄")
 
     assert after(titled(3), titled(4), {}) == anew(titled(4), {})
+
+
+def test_each_label_of_a_wire_is_named_by_what_it_shows() -> None:
+    """A cast stands on the first wire's first one alone; the op that fails says so."""
+    build = ncd.catalogue["multi-head-attention"].build
+    look = {"bands": True, "formats": ncd.Formats(activations="bfloat16"), "mark": "n1"}
+    found = after(build(h=2), build(h=3), look)
+    assert found == anew(build(h=3), look)
+    names = re.findall("<title>([^:;<]+)[:;][^<]*array \\(y m\\)</title>", found[2])
+    assert names == ["y → bf 16", "y", "m", "m"]
+    assert found[2].count("; this does not fit</title>") == 1
 
 
 def test_words_are_escaped_as_everywhere() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from typing import Any
 
@@ -35,7 +36,8 @@ def test_values_stand_on_the_wires_and_follow_the_sizes() -> None:
     module = ncd.run.guard.compile(widget.term)
     run = ncd.trace(module, *ncd.example_inputs(widget.term))
     pictures = ncd.thumbnails(module, run)
-    assert ncd.draw(widget.term, thumbnails=pictures).svg(fonts=False) == widget.drawing["svg"]
+    drawn = ncd.draw(widget.term, thumbnails=pictures, title=widget.title)
+    assert drawn.svg(fonts=False) == widget.drawing["svg"]
     light = widget.drawing["svg"]
     widget.dark = True
     assert widget.drawing["svg"] != light
@@ -43,6 +45,68 @@ def test_values_stand_on_the_wires_and_follow_the_sizes() -> None:
     assert "y × m, 768 numbers" in widget.drawing["svg"]
     widget.sizes = widget.sizes | {"m": 10**9}
     assert "thumbnail" not in widget.drawing["svg"] and "NCD_MAX_FLOPS" in widget.told
+
+
+def test_it_takes_the_options_of_a_drawing() -> None:
+    """All of them, with the same defaults but for the sizes on wires and the theme of the page."""
+    own, other = (inspect.signature(f).parameters for f in (ncd.explore, ncd.draw))
+    assert own["labels"].default == "both" and own["dark"].default is None
+    for name in {*other} - {"term", "labels", "dark"}:
+        assert own[name].default == other[name].default, name
+    look: dict[str, Any] = {
+        "labels": "sizes",
+        "folded": ["Scaled Dot-Product Attention"],
+        "width": "12cm",
+        "notes": {"Copy": "keys and values"},
+        "bands": True,
+        "dark": True,
+        "palette": "bw",
+        "mark": "n1",
+        "formats": ncd.Formats(activations="bfloat16"),
+        "title": "Two heads",
+    }
+    widget = ncd.explore("multi-head-attention", h=2, **look)
+    for h in (2, 4):  # they stay when a size moves
+        widget.sizes = widget.sizes | {"h": h}
+        drawn = ncd.draw(ncd.catalogue["multi-head-attention"].build(h=h), **look)
+        assert widget.drawing["svg"] == drawn.svg(fonts=False)
+    assert (widget.title, widget.dark, widget.follows_page) == ("Two heads", True, False)
+    assert ncd.explore(ncd.Softmax("x:3")).follows_page
+    boxes = ncd.draw(widget.term, **look).glyphs
+    (shut,) = (glyph.node for glyph in boxes if glyph.node[0] == "f")
+    assert widget.drawing["folds"][shut] == []  # a press opens what a title has folded
+    with pytest.raises(ncd.UnknownNameError):
+        ncd.explore("multi-head-attention", notes={"Nothing": "here"})
+
+
+def test_pictures_that_are_given_are_those_of_the_first_sizes() -> None:
+    term = ncd.Softmax("x:3")
+    module = ncd.run.guard.compile(term)
+    pictures = ncd.thumbnails(module, ncd.trace(module, torch.tensor([1.0, 2.0, 4.0])))
+    widget = ncd.explore(term, thumbnails=pictures)
+    assert widget.drawing["svg"] == ncd.draw(term, thumbnails=pictures).svg(fonts=False)
+    first = widget.drawing["svg"]
+    widget.wire_values = True
+    assert "thumbnail" in widget.drawing["svg"] and widget.drawing["svg"] != first
+    widget.wire_values = False
+    assert widget.drawing["svg"] == first
+    widget.sizes = {"x": 4}
+    assert "thumbnail" not in widget.drawing["svg"]
+
+
+def test_values_are_in_the_formats_that_are_given() -> None:
+    formats = ncd.Formats(weights="int4", activations="float8")
+    net = nn.Linear(4, 3)
+    for system, own in ((net, net), (ncd.Linear("m:4 -> k:3", "L"), None)):
+        inputs = (torch.ones(2, 4),) if own else ()
+        widget = ncd.explore(system, *inputs, formats=formats)  # type: ignore[arg-type]
+        widget.selected = ncd.elaborate(widget.term).outputs[0].id
+        module = ncd.run.guard.compile(widget.term, formats=formats)
+        if own:
+            found = ncd.from_torch(net, *inputs).module()
+            module = ncd.run.module.with_rounding(found, formats)
+        want = module(*ncd.example_inputs(widget.term))
+        torch.testing.assert_close(torch.tensor(widget.value["rows"]), want.reshape(-1, 3))
 
 
 def test_sizes_that_do_not_fit_leave_the_drawing() -> None:
@@ -96,7 +160,7 @@ def test_without_a_kernel_there_is_a_picture_with_its_description() -> None:
     widget = ncd.explore("multi-head-attention", h=8)
     shown = widget._repr_mimebundle_()
     assert shown and "application/vnd.jupyter.widget-view+json" in shown[0]
-    picture = ncd.draw(widget.term, "both")._repr_mimebundle_()
+    picture = ncd.draw(widget.term, "both", title=widget.title)._repr_mimebundle_()
     assert shown[0]["text/html"] == picture["text/html"]
     assert shown[0]["text/plain"] == picture["text/plain"]
 

@@ -405,6 +405,7 @@ GAP = re.compile("⦃([0-9]+)⦄")
 Place = tuple[int, int]  # the number of an array on the way through a circuit, and of its axis
 Spot = tuple[Place, str]  # and what the array is called, if it is named
 Way = Callable[[Circuit, frozenset[str]], Circuit]
+Gap = tuple[int, str]  # the number of the words that go there, and the visible text before them
 
 
 @dataclass
@@ -421,10 +422,9 @@ class SvgTemplate:
     visible_part: Way
     wires: tuple[Spot, ...]
     ops: tuple[int | None, ...]
-    pieces: dict[tuple[bool, Palette], list[str]] = field(
+    pieces: dict[tuple[bool, Palette], tuple[list[str], list[Gap]]] = field(
         default_factory=dict
     )  # by fonts and fills
-    gap_texts: dict[int, str] = field(default_factory=dict)  # what stands at each gap
 
     @property
     def parts(self) -> int:
@@ -444,16 +444,16 @@ def svg(drawing: DrawingData, fonts: bool) -> str:
     pattern: SvgTemplate | None = getattr(drawing, "_pattern", None)
     if pattern is None:
         return write(drawing, fonts)
-    pieces = pattern.pieces.get((fonts, drawing.palette))
-    if pieces is None:
-        pieces = pattern.pieces[fonts, drawing.palette] = _pieces(drawing, fonts, pattern.gap_texts)
+    key = fonts, drawing.palette
+    if key not in pattern.pieces:
+        pattern.pieces[key] = _pieces(drawing, fonts)
+    pieces, gaps = pattern.pieces[key]
     if not pieces:
         return write(drawing, fonts)
-    words = [
-        accessible_name(pattern.gap_texts.get(n, ""), own) for n, own in enumerate(_words(drawing))
-    ]
+    words = [*_words(drawing)]
+    names = [accessible_name(visible, words[n]) for n, visible in gaps]
     filled = list(pieces)
-    filled[1::2] = [text(words[int(n)]) for n in pieces[1::2]]
+    filled[1::2] = [text(names[int(at)]) for at in pieces[1::2]]
     return "".join([*filled, *map(thumbnail_group, drawing.thumbnails), END])
 
 
@@ -464,21 +464,20 @@ def _words(drawing: DrawingData) -> Iterator[str]:
     yield from (glyph.description for glyph in drawing.glyphs)
 
 
-def _pieces(drawing: DrawingData, fonts: bool, shown: dict[int, str]) -> list[str]:
-    """Returns the SVG without its end, split at the names, or nothing if a text looks like a gap.
+def _pieces(drawing: DrawingData, fonts: bool) -> tuple[list[str], list[Gap]]:
+    """Returns the SVG without its end, split at the gaps, and these by their numbers.
 
-    Into ``shown`` goes what stands at each gap.
+    There are no pieces if a text looks like a gap. A wire with two labels has two gaps.
     """
 
-    written = Counter((0, 1))
+    gaps = [(0, ""), (1, "")]  # the title and the description
 
     def naming(visible: str, words: str) -> str:
         gap = GAP.match(words)
         if gap is None:
             return accessible_name(visible, words)
-        written[int(gap[1])] += 1
-        shown[int(gap[1])] = visible
-        return words
+        gaps.append((int(gap[1]), visible))
+        return f"⦃{len(gaps) - 1}⦄{words[gap.end() :]}"
 
     count = len(drawing.wires) + 2
     wires = tuple(with_description(w, f"⦃{n}⦄") for n, w in enumerate(drawing.wires, 2))
@@ -487,4 +486,5 @@ def _pieces(drawing: DrawingData, fonts: bool, shown: dict[int, str]) -> list[st
         drawing, title="⦃0⦄", description="⦃1⦄", wires=wires, glyphs=glyphs, thumbnails=()
     )
     pieces = GAP.split(write(blank, fonts, naming=naming).removesuffix(END))
-    return pieces if Counter(map(int, pieces[1::2])) == written else []
+    own = Counter(map(int, pieces[1::2])) == Counter(range(len(gaps)))
+    return (pieces if own else []), gaps

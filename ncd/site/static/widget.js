@@ -60,7 +60,7 @@ function render({ model, el }) {
     view();
   }
   const dark = hasDarkGround(el);
-  if (dark !== model.get("dark")) put("dark", dark);
+  if (model.get("follows_page") && dark !== model.get("dark")) put("dark", dark);
   return () => {
     for (const [name, view] of Object.entries(views)) model.off(`change:${name}`, view);
     host.end();
