@@ -14,7 +14,7 @@ import ncd
 from ncd.circuit.circuit import array_names
 from ncd.drawing.backends.drawing import Drawing
 from ncd.drawing.backends.painting import commands, number
-from ncd.drawing.backends.svg import rules, write
+from ncd.drawing.backends.svg import _pieces, rules, write
 from ncd.drawing.elements import style
 from ncd.drawing.elements.labels import sans
 from ncd.drawing.elements.primitives import (
@@ -367,3 +367,15 @@ def test_the_two_lines_of_a_double_wire_are_as_thick_as_a_wire() -> None:
     assert float(outer) - float(inner) == pytest.approx(2 * float(single))
     assert (float(outer) + float(inner)) / 2 == pytest.approx(style.DOUBLE)
     assert ".double" not in plain
+
+
+def test_a_picture_is_split_at_each_name_so_that_others_are_filled_in() -> None:
+    """At the title, the description, and the words of each wire and each op, but at no text."""
+    drawing = ncd.draw(ncd.Id("y:2 m:3") >> ncd.Linear("m -> k:4", "W"))
+    shown: dict[int, str] = {}
+    pieces = _pieces(drawing, True, shown)
+    count = 2 + len(drawing.wires) + len(drawing.glyphs)
+    assert sorted(map(int, pieces[1::2])) == sorted([*range(count)])
+    assert shown.keys() == {*range(2, count)}
+    named = ncd.draw(ncd.Block(ncd.Softmax("m:3"), "⦃3⦄"))
+    assert _pieces(named, True, {}) == []

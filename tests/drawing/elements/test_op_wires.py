@@ -1,5 +1,6 @@
 """Strands: how wires run inside an op, as numbers."""
 
+import math
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -7,8 +8,8 @@ import pytest
 
 import ncd
 from ncd import Add, Axes, Copy, Einsum, Group, Id, Linear, Swap, Wire, draw, elaborate
-from ncd.drawing.elements import style
-from ncd.drawing.elements.primitives import Dot, Outline
+from ncd.drawing.elements import routing, style
+from ncd.drawing.elements.primitives import Dot, Outline, Point, line
 from ncd.drawing.elements.routing import cross_wires, crossing_width
 from ncd.drawing.lint.lint import lint
 from ncd.drawing.placement.coordinates import late
@@ -304,3 +305,21 @@ def test_wires_that_cross_have_more_room_than_wires_that_bend_alike() -> None:
     assert crossing_width([(0, 0), (20, 20)]) == 0
     assert crossing_width([(0, 20), (20, 40)]) == style.BEND + style.SLOPE * 20
     assert crossing_width([(0, 20), (20, 0)]) == style.BEND + style.CROSS * 20
+
+
+@pytest.mark.parametrize("down", [20.0, 6.0, 2.5, 0.5, -0.5, -2.5, -20.0])
+def test_a_wire_turns_a_corner_onto_another_from_above_or_below(down: float) -> None:
+    """By a quarter of a circle, which is flatter where there is little room."""
+    a, b = Point(5, 10), Point(40, 10 + down)
+    level, corner, upright = routing.drop(a, b, 6.0)
+    by = math.copysign(min(abs(down), 6), down)
+    assert (level.a, level.d, level.is_horizontal) == (a, Point(34, 10), True)
+    assert (corner.a, corner.d) == (Point(34, 10), Point(40, 10 + by))
+    assert (upright.a, upright.d) == (Point(40, 10 + by), b)
+    middle = corner.point_at(0.5)
+    out = ((middle.x - 34) / 6, (middle.y - 10 - by) / by)  # from the middle of the circle
+    assert math.hypot(*out) == pytest.approx(1, abs=0.01)
+
+
+def test_a_wire_that_is_level_turns_no_corner() -> None:
+    assert routing.drop(Point(5, 10), Point(40, 10), 6.0) == (line(Point(5, 10), Point(40, 10)),)

@@ -6,7 +6,8 @@ from random import Random
 
 import pytest
 
-from ncd.drawing.plan.repeated_layers import _runs
+from ncd.circuit.circuit import Fence
+from ncd.drawing.plan.repeated_layers import _runs, _Segment
 
 
 def every_run(marks: list[int]) -> set[tuple[int, int, int]]:
@@ -44,3 +45,10 @@ def test_runs_are_the_longest_stretches_that_repeat(seed: int) -> None:
 def test_layers_of_two_kinds_in_turn_are_one_run_of_pairs() -> None:
     assert list(_runs([7, 1, 2, 1, 2, 1, 9])) == [(1, 2, 6)]
     assert list(_runs([1, 1])) == [(0, 1, 2)] and list(_runs([1, 2, 3])) == []
+
+
+def test_the_inner_states_of_a_part_are_those_between_the_ends_of_its_blocks() -> None:
+    blocks = (Fence("f1", "", "", 4, ((),) * 5), Fence("f2", "", "", 8, ((),) * 2))
+    part = _Segment("f0", 3, ((),) * 9, ((),) * 8, (), blocks)  # its states are 3 to 11
+    assert part.inner_states == {2, 3, 4}
+    assert part.begin == {1: [blocks[0]], 5: [blocks[1]]}
