@@ -266,7 +266,7 @@ class Explorer(anywidget.AnyWidget):
         shown = super()._repr_mimebundle_(**kwargs)
         if shown is None:
             return None
-        picture = self._drawn(self._first_pictures())._repr_mimebundle_()
+        picture = self._draw_with(self._first_pictures())._repr_mimebundle_()
         return {**shown[0], **{kind: picture[kind] for kind in ("text/html", "text/plain")}}, shown[
             1
         ]
@@ -283,7 +283,7 @@ class Explorer(anywidget.AnyWidget):
 
     def _draw(self) -> None:
         self.told = ""
-        drawing = self._drawn(self._pictures())
+        drawing = self._draw_with(self._pictures())
         boxes = {glyph.node for glyph in drawing.glyphs if glyph.node[0] in "fs"}
         circuit = elaborate(self._term)
         shut = boxes if self.folded == "auto" else matching_block_ids(circuit, self.folded)
@@ -295,7 +295,7 @@ class Explorer(anywidget.AnyWidget):
             "words": drawing.description,
         }
 
-    def _drawn(self, pictures: Mapping[str, Thumbnail]) -> Drawing:
+    def _draw_with(self, pictures: Mapping[str, Thumbnail]) -> Drawing:
         """Returns the drawing with these pictures, beside which sizes would have no room."""
         labels = self._look["labels"]
         look = self._look | {"labels": "names" if pictures and labels == "both" else labels}
