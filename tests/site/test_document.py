@@ -7,9 +7,9 @@ import pytest
 
 import ncd
 from ncd.drawing.elements import style
-from ncd.site import markup
+from ncd.site import document, markup
 from ncd.site.collapse_states import STATES, collapsed_ids, state_name, states
-from ncd.site.document import DEEPEST
+from ncd.site.document import DEEPEST, PageParts
 from ncd.site.source_listing import coloured_lines, excerpt
 from ncd.write.torch_source.source_file import lines
 from tests.drawing.large_systems import resnet_50
@@ -138,6 +138,41 @@ def test_the_first_drawing_is_the_one_that_is_drawn_by_itself():
     first = next(iter(states(term, {}, "names")))
     assert first == collapsed_ids(ncd.draw(term))
     assert state_name(frozenset({"f3", "f1"})) == "f1 f3"
+
+
+def test_a_file_is_titled_as_asked_or_like_its_outermost_block():
+    term = ncd.Block(ncd.Linear("m:4 -> m:4", "W") >> ncd.Softmax("m"), "A <block>")
+    for title, head in (("", "A &lt;block&gt;"), ("Mine", "Mine")):
+        assert f"<title>{head}</title>" in ncd.html(term, title=title, seed=None)
+
+
+def test_blocks_are_listed_as_they_begin_and_inner_ones_are_indented():
+    three = ncd.Softmax("m:3") >> ncd.Softmax("m") >> ncd.Softmax("m")
+    outer = ncd.Block(ncd.Block(three, "In") >> three, "Out")
+    parts = [ncd.elaborate(outer >> ncd.Block(three, "Last"))]
+    depths = document._depths(parts)
+    rows = "".join(document._rows(depths, [*reversed(depths)], parts))
+    shown = re.findall(r"margin-left:(\d+)em[^>]*>.*?</span>([^<]*)<", rows)
+    assert shown == [("0", "Out"), ("1", "In"), ("0", "Last")]
+    assert document._depths([ncd.elaborate(ncd.Softmax("m:3"))]) == {}
+
+
+def test_there_are_fewer_drawings_with_values_than_without(monkeypatch):
+    asked = []
+    monkeypatch.setattr(document, "states", lambda *own: asked.append(own[3:6]) or {})
+    most, letters = document.VALUED_STATES, document.VALUED_LETTERS
+    for count in (most - 1, most + 1):
+        around = PageParts(states=count, widths=((900.0, 10), (300.0, letters + 1)))
+        views = document._views(None, "names", [], around, "")
+        valued = document._valued_views(None, "names", [], around, "", {"v0": None})
+        assert list(views) == list(valued) == [900.0, 300.0]
+    assert asked == [
+        *((most - 1, 900.0, 10), (most - 1, 300.0, letters + 1)),
+        *((most - 1, 900.0, 10), (most - 1, 300.0, letters)),
+        *((most + 1, 900.0, 10), (most + 1, 300.0, letters + 1)),
+        *((most, 900.0, 10), (most, 300.0, letters)),
+    ]
+    assert document._valued_views(None, "names", [], PageParts(), "", {}) == {}
 
 
 def test_a_card_shows_the_lines_of_its_own_class():

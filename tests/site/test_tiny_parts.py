@@ -301,6 +301,13 @@ def test_the_legend_has_the_axes_of_some_wires() -> None:
         found = _rows_of(CIRCUIT, wires)
         assert re.findall('data-select="axis:(.*?)"', found) == sorted(wires, reverse=True)[:count]
         assert (found == "None.") == (count == 0)
+        sizes = {"m": "6", "y": "5", "k": "4"}
+        assert re.findall("<b>(.*?)</b>", found) == [
+            sizes[n] for n in reversed(sorted(wires)[:count])
+        ]
+    bare = _rows_of(elaborate(Softmax("~m")), ("m",))
+    assert "<b></b>" in bare and ">sequence<" in bare
+    assert ">spatial<" in _rows_of(elaborate(Softmax("k:2") @ Id("x:2x2")), ("x",))
 
 
 @pytest.mark.parametrize(

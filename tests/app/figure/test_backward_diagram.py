@@ -10,6 +10,7 @@ from ncd.app.figure import backward_diagram
 from ncd.app.figure.backward_diagram import MOST, WIDEST, readable, taps
 from ncd.errors import LimitError
 from ncd.run.checkpointing import SavedArray, saved
+from tests.app.figure.test_diagram_parts import own
 from tests.app.panels.views import scene
 
 
@@ -102,7 +103,12 @@ def test_the_diagram_is_drawn_once_it_is_asked_for(monkeypatch: pytest.MonkeyPat
     both = backward_diagram.html(here, ())
     assert both.count("<svg") == 2 and "Hide the backward pass" in both
     assert "Of equal layers one is drawn." not in both
-    layers = backward_diagram.html(scene("encoder-block", n=2, h=1, k=2), ())
-    assert "Of equal layers one is drawn." in layers or "No diagram" in layers
-    large = backward_diagram.html(scene("gpt-2"), ())
-    assert "too many to be read" in large or "<svg" in large
+    layer = ncd.Linear("m -> m", "L") >> ncd.Softmax("m")
+    for count in (1, 2):
+        layers = backward_diagram.html(own(ncd.Id("m:3") >> ncd.Repeat((layer,) * count)), ())
+        assert ("Of equal layers one is drawn." in layers) == (count > 1)
+        assert layers.count("<svg") == 2
+    monkeypatch.setattr(backward_diagram, "MOST", 1)
+    large = backward_diagram.html(own(many(3)), ())
+    assert large.startswith('<p class="muted">No diagram of the backward pass: ')
+    assert "<svg" not in large and "are too many to be read" in large
