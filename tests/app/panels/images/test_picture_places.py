@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 
@@ -43,6 +45,15 @@ def test_a_point_of_the_plane_stands_in_the_middle_of_its_picture() -> None:
 def test_a_slider_stands_at_the_nearest_of_its_places(value: float, place: int) -> None:
     assert latent_plane._step(value) == place
     assert STEPS == 61
+
+
+@pytest.mark.parametrize(
+    ("chosen", "value"), [("", 0.7), ("0", -3), ("60", 3), ("30", 0), ("45", 1.5), ("99", 3)]
+)
+def test_a_coordinate_is_that_of_the_slider_or_of_the_picture(chosen: str, value: float) -> None:
+    with patch("streamlit.session_state", {"across": chosen}):
+        found = latent_plane._slider_coordinate(latent_plane.ACROSS, 0.7)
+    assert found == pytest.approx(value)
 
 
 def test_coordinates_are_said_with_a_real_minus() -> None:

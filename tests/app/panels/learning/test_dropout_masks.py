@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import pytest
+import torch
 
 from ncd.app.panels.learning import dropout_masks
-from ncd.app.panels.learning.dropout_masks import DROPOUT_MASKS, MAX_ROWS
+from ncd.app.panels.learning.dropout_masks import DROPOUT_MASKS, MAX_ROWS, MaskedSum
 from ncd.app.parts.bin_chart import WIDE, bin_chart
 from ncd.site import markup
 from ncd.systems.networks.dropout_layer import RATES
@@ -61,6 +64,36 @@ def test_a_result_that_no_unit_reaches_is_drawn_as_well() -> None:
     for seed in range(6):
         found = shown(DROPOUT_MASKS, scene("dropout", seed=seed, d=1, b=1))
         assert "nan" not in found.html and len(tags(found.html, "rect")) == dropout_masks.BINS
+
+
+def test_without_a_division_the_mean_is_smaller_but_for_the_bias() -> None:
+    found = MaskedSum(5.0, 1.0, torch.tensor([3.0, 5.0]), 0.0)
+    assert (found.mean, found.deviation, found.unscaled_mean(0.25)) == (4.0, 1.0, 3.25)
+
+
+@pytest.mark.parametrize(("units", "masks"), [(8, 12), (9, 11), (2, 20), (200, 1)])
+def test_so_many_masks_are_drawn(units: int, masks: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dropout_masks, "MASK_COUNT", 20)
+    monkeypatch.setattr(dropout_masks, "DRAWN_NUMBERS", 100)
+    ones = torch.ones(units)
+    found = dropout_masks.masked_sum(ones, ones, 0.5, 0.5, torch.Generator().manual_seed(0))
+    assert len(found.under_masks) == masks and found.full_sum == units + 0.5
+    assert found.expected_deviation == pytest.approx(units**0.5)
+
+
+@pytest.mark.parametrize(
+    ("full", "sums", "ends"),
+    [(9.0, (3.0, 5.0), (1, 9)), (2.0, (-8.0, 16.0), (-8, 16)), (0.0, (0.0, 0.0), (-1, 1))],
+)
+def test_the_chart_reaches_from_the_least_to_the_largest(
+    full: float, sums: tuple[float, float], ends: tuple[float, float]
+) -> None:
+    found = MaskedSum(full, 0.0, torch.tensor(sums), 0.0)
+    with patch.object(dropout_masks, "bin_chart", return_value="") as chart:
+        dropout_masks._chart(scene("dropout"), found, 0.75)
+    _, counts, between, marks, _ = chart.call_args.args
+    assert between == ends and sum(counts) == 2
+    assert marks == {"not divided": found.mean / 4, "evaluation": full}
 
 
 # --- The chart
