@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from ncd.app.panels.attention import token_reach
-from ncd.app.panels.attention.token_reach import TOKEN_REACH
-from tests.app.panels.views import scene, shown, tags
+from ncd.app.panels.attention.token_reach import LAYER_WINDOWS, TOKEN_REACH
+from ncd.circuit.costs import cached_numbers
+from ncd.site import markup
+from tests.app.panels.views import bars, scene, shown, tags
 
 # --- what reaches what ----------------------------------------------------------------------------
 
@@ -39,3 +41,38 @@ def test_of_a_long_text_the_first_positions_and_layers_are_measured() -> None:
     assert "The first 64 of 65 positions. The first 8 of 9 layers." in told.text
     assert told.sliders == {"up_to_layer": (0, 7, 7), "reach_from": (0, 63, 63)}
     assert len(told.rows) == 9
+
+
+# --- windows of layers ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("power", [10, 15])
+@pytest.mark.parametrize("spare", [0, -1])
+def test_local_layers_keep_a_window_and_the_others_the_whole_text(
+    power: int, spare: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, context = scene("gemma", n=4, w=2000), 1 << power
+    local = [bool(window) for window in token_reach.layer_windows(here.circuit)]
+    assert 0 < sum(local) < len(local)
+    rows = len(local) + spare
+    monkeypatch.setattr(token_reach, "MAX_LAYER_ROWS", rows)
+    told = shown(LAYER_WINDOWS, here, context=power)
+    kept = [min(context, 2000) if near else context for near in local]
+    assert (
+        told.rows[1:]
+        == [
+            [str(n), "window" if near else "whole text", "", f"{count:,}"]
+            for n, (near, count) in enumerate(zip(local, kept, strict=True), 1)
+        ][:rows]
+    )
+    assert bars(told.html) == pytest.approx([n / context for n in kept[:rows]], abs=0.01)
+    assert (f"The first {rows} layers." in told.text) == (spare < 0)
+    numbers = cached_numbers(here.circuit, here.entry.cached)  # of a position, alike in each layer
+    here_, whole = (
+        markup.amount(2 * numbers * n // len(local), "B") for n in (sum(kept), context * len(local))
+    )
+    share = sum(kept) / (context * len(local))
+    see = "sees" if sum(local) == 1 else "see"
+    assert told.text.count(f"{sum(local)} of {len(local)} layers {see} the last 2,000 tokens") == 1
+    assert f"keeps {here_} of keys and values ({share:.0%})" in told.text
+    assert f"if all layers saw the whole text, {whole} (bfloat16)." in told.text

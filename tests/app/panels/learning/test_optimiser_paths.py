@@ -136,3 +136,14 @@ def test_the_ground_is_dark_where_the_surface_is_low(name: str) -> None:
     assert shade.flat[low] == shade.min() and shade.flat[high] == shade.max()
     assert f"on the {name}" in html and f'width="{SIDE}"' in html
     assert math.isfinite(heights.max()) and len(inside(html, "svg")) == 1
+
+
+def test_each_kind_is_torchs_optimiser() -> None:
+    own = [
+        optimiser_paths.new_optimiser(n, torch.nn.Parameter(torch.ones(2, 2)), 0.5)
+        for n in range(5)
+    ]
+    kinds = [type(each).__name__ for each in own]
+    assert kinds == ["SGD", "SGD", "Adam", "AdamW", "Muon"]
+    assert [each.defaults["momentum"] for each in own[:2]] == [0, 0.9]
+    assert {each.defaults["lr"] for each in own} == {0.5}

@@ -258,3 +258,13 @@ def test_a_sequence_is_run_with_its_answers_and_maps() -> None:
     assert set(found.maps) == set(sequence_reading.heads(own)) == set(whole[1])
     assert all(each.shape == (3, 3) for each in found.maps.values())
     assert found.cells.shape == (3, 3)
+
+
+def test_a_wrong_pixel_is_struck_through_where_it_is_large_enough() -> None:
+    picture, classes = torch.zeros(1, 2), torch.tensor([[0, 0]])
+    wrong = torch.tensor([[False, True]])
+    for scale in (mistakes.STROKE - 1, mistakes.STROKE):
+        pixels = mistakes.class_overlay(picture, classes, wrong, large=2 * scale)
+        stroke = np.hstack((np.zeros((scale, scale)), np.eye(scale))) * (scale == mistakes.STROKE)
+        assert (pixels == 255 * stroke[..., None]).all() and pixels.shape == (scale, 2 * scale, 3)
+    assert not mistakes.class_overlay(picture, classes, large=2 * mistakes.STROKE).any()
