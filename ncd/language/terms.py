@@ -429,7 +429,11 @@ class Beside(Term):
 
 
 def _with_sequence_marks(array: Array, *own: Array) -> Array:
-    """Returns the array in which those axes are sequences that ``own`` marks so."""
+    """Returns the array in which those axes are sequences that ``own`` marks so.
+
+    >>> _with_sequence_marks(Array.parse("~y m:3 k"), Array.parse("y ~m:3"), Array.parse("k")).spec
+    'y ~m:3 k'
+    """
     marks = {axis.name for other in own for axis in other if axis.sequence}
     return array.with_axes(
         axis
