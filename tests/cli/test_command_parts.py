@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
@@ -14,6 +16,7 @@ import ncd
 from ncd import __main__ as command
 from ncd.cli import commands
 from ncd.cli.check import _disorder
+from ncd.cli.system_argument import GivenSystem, file_text
 from ncd.errors import ParseError
 
 Capture = pytest.CaptureFixture[str]
@@ -38,6 +41,28 @@ def test_serve_opens_a_page_for_each_module() -> None:
     assert [call.args[0] for call in page.call_args_list] == ["net", "c.py"]
     assert page.call_args.args[1:] == (found.term, "wrong", module)
     assert app.call_args.args == ("h", 80)
+
+
+@pytest.mark.parametrize(
+    ("name", "class_name"), [("my-net_2", "MyNet2"), ("2-nets", "Net2Nets"), ("aB", "AB")]
+)
+def test_a_file_gives_its_name_to_a_class(name: str, class_name: str) -> None:
+    given = GivenSystem(ncd.Id("m:3"), name, "T", "s", {}, {})
+    assert (given.class_name, given.headline) == (class_name, "T (s)")
+    assert replace(given, settings={"h": 2, "k": 3}).headline == "T (s), h 2, k 3"
+
+
+@pytest.mark.parametrize(
+    ("file", "reason"), [("noise.py", "it is no text"), ("none.py", "No such file or directory")]
+)
+def test_a_file_without_a_text_is_told(
+    file: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("noise.py").write_bytes(b"\xff\xfe")
+    with pytest.raises(ParseError) as found:
+        file_text(file)
+    assert str(found.value) == f"cannot read '{file}': {reason}. Try another file."
 
 
 def test_crowd_hands_the_address_on() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from queue import SimpleQueue
 from threading import Event
+from types import SimpleNamespace
+from unittest.mock import patch
 
 import pytest
 
@@ -210,6 +212,60 @@ def test_what_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     until(one, "ended")
     assert one.failure == LATE
     assert worker.ended.wait(WAIT)
+
+
+class Ended(Exception):
+    """The watch is left after one look."""
+
+
+def look(pool: Pool, at: float) -> None:
+    """Lets the watch of a pool look once, at some time."""
+    sleeps = iter([None])
+
+    def sleep(seconds: float) -> None:
+        if next(sleeps, Ended) is Ended:
+            raise Ended
+
+    clock = SimpleNamespace(sleep=sleep, monotonic=lambda: at)
+    with patch.object(pools, "time", clock), pytest.raises(Ended):
+        pool._watch()
+
+
+def test_a_ticket_and_a_worker_are_waited_for_as_long_as_is_said() -> None:
+    pool, backend = pair()
+    pool._watched = True  # by nobody else
+    left, late = ask(pool, 0), ask(pool, 1)
+    backend.next()
+    (job,) = pool._running
+    late.last_polled = end = job.began + pools.LONGEST + pools.PATIENCE
+    left.last_polled = end - 2 * pools.TICKET_SECONDS
+    look(pool, left.last_polled + pools.TICKET_SECONDS)
+    assert not left.ended
+    look(pool, left.last_polled + pools.TICKET_SECONDS + 0.1)
+    assert left.failure == LEFT and not late.ended
+    backend.next()
+    (job,) = pool._running
+    end = late.last_polled = job.began + pools.LONGEST + pools.PATIENCE
+    look(pool, end)
+    assert not late.ended
+    look(pool, end + 0.1)
+    assert late.failure == LATE
+
+
+@pytest.mark.parametrize(("short", "is_kept"), [(0, True), (1, False)])
+def test_a_result_is_kept_where_there_is_room(
+    short: int, is_kept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pools, "MAX_CACHED_BYTES", 10 + 2 * pools.STEP + 1000 - short)
+    pool, backend = pair()
+    one = ask(pool, 0)
+    worker = backend.next()
+    for message in (step(1), step(2), whole(b"0123456789"), None):
+        worker.words.put(message)
+    until(one, "ended")
+    again = ask(pool, 0)
+    assert (again.result, again.queue_position) == (b"0123456789" if is_kept else b"", 0)
+    assert is_kept or backend.next().text == worker.text
 
 
 def test_a_queue_that_is_full_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
