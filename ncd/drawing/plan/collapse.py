@@ -316,7 +316,11 @@ def title(fence: Fence, loop: Loop | None = None) -> str:
 
 
 def _two_line_title(title: str) -> str:
-    """Puts settings in brackets at the end of a title on a line of their own."""
+    """Puts settings in brackets at the end of a title on a line of their own.
+
+    >>> [_two_line_title(title) for title in ("Norm (eps 1)", "Norm (a) b", "f(x)")]
+    ['Norm\\n(eps 1)', 'Norm (a) b', 'f(x)']
+    """
     before, bracket, after = title.partition(" (")
     return f"{before}\n({after}" if bracket and after.endswith(")") else title
 
@@ -394,7 +398,13 @@ def _saved_arrays(
 
 
 def _loaded_name(loaded: Sequence[tuple[str, int, int]]) -> str:
-    """Returns the name that body λ loads: C_λ, or an index from the other end."""
+    """Returns the name that body λ loads: C_λ, or an index from the other end.
+
+    >>> [_loaded_name([("C", n, 9) for n in own]) for own in ((1, 2), (3, 4), (3, 2), (2, 4))]
+    ['C_λ', 'C_{λ+2}', 'C_{4-λ}', '']
+    >>> _loaded_name([("C", 1, 9), ("D", 2, 9)])
+    ''
+    """
     letters, numbers = {letter for letter, _, _ in loaded}, [number for _, number, _ in loaded]
     if len(letters) > 1:
         return ""

@@ -104,7 +104,7 @@ class Task:
     @property
     def weightless_knobs(self) -> tuple[str, ...]:
         """The knobs that change no weight."""
-        return tuple({**self.training_sizes, **({self.batch_knob: 0} if self.batch_knob else {})})
+        return tuple(filter(None, dict.fromkeys((*self.training_sizes, self.batch_knob))))
 
     def in_a_run(self, knobs: Mapping[str, int]) -> int:
         """Returns the number of examples that a run takes."""
