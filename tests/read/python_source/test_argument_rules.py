@@ -44,6 +44,7 @@ def class_of(scope: Scope, name: str) -> ClassValue:
 
 
 USES = """
+from .far import Far
 TABLE, NUMBERS, EMPTY = {"fast": 1, "slow": 2}, {1: 2}, {}
 class Net(nn.Module):
     '''A net.
@@ -58,8 +59,10 @@ class Net(nn.Module):
         late: it has no type
         int: default 3
     '''
+    version = 3
     def __init__(self, mode, norm, speed, odd, nil, style, n, m, flag, also, nor, either, if_so,
-                 blocks, pairs, ranked, zipped, turned, listed, handed, told_pairs, lone, f, g, h):
+                 blocks, pairs, ranked, zipped, turned, listed, handed, told_pairs, lone, both, f,
+                 g, h, n_layer, encoder, foo, made: nn.Module, count: int, far: Far):
         super().__init__()
         if mode == "sum" or "sum" == n:
             pass
@@ -77,6 +80,7 @@ class Net(nn.Module):
         self.ranked = make(ranked, 2)
         self.f = f
         self.g = g
+        self.g(m)
         self.k = h
         for layer in lone:
             layer = 3
@@ -98,8 +102,10 @@ class Net(nn.Module):
         x = [one(x) for one in reversed(self.turned)]
         for i, z in enumerate(self.listed):
             x = i(z)
-        for p, q in self.handed:
-            x = run(x, p, q)
+        for h, q in self.handed:
+            x = run(x, h, q)
+        for one in zip(x, self.both):
+            x = one(x)
         for p, num_heads in self.told_pairs:
             x = run(x, p, num_heads)
         for kernel, q in self.half_handed:
@@ -107,7 +113,7 @@ class Net(nn.Module):
 """
 KEPT = "\n".join(
     f"        self.{name} = {name}"
-    for name in ("norm", "zipped", "turned", "listed", "handed", "told_pairs")
+    for name in ("norm", "zipped", "turned", "listed", "handed", "told_pairs", "both")
 )
 USES = USES.replace("        self.half = 3 / n", f"{KEPT}\n        self.half = 3 / n")
 
@@ -130,12 +136,19 @@ def test_an_argument_that_is_reckoned_with_or_asked_for() -> None:
 
 def test_modules_that_an_object_calls_alone_or_in_pairs() -> None:
     assert of(rules._is_called, "f", "g", "h", "blocks") == [True, False, False, False]
+    machine, scope, first = begin_of(USES)
+    given = ("f", "g", "n_layer", "encoder", "foo", "made", "count", "far")
+    are_parts = [rules.is_part(machine, first, name, scope) for name in given]
+    assert are_parts == [True, False, False, True, False, True, False, True]
+    hint = ast.parse("tuple[int]", mode="eval").body
+    assert rules._of_alternative(hint) == (4,)
     names = (
         "blocks",
         "pairs",
         "zipped",
         "turned",
         "handed",
+        "both",
         "ranked",
         "listed",
         "told_pairs",
@@ -143,9 +156,8 @@ def test_modules_that_an_object_calls_alone_or_in_pairs() -> None:
     )
     found = of(lambda first, name: [*rules._items(first, name)], *names)
     assert found == [
-        [("block",)], [("f", "g")], [("b",)], [("one",)], [("p", "q")], [], [], [], []
+        [("block",)], [("f", "g")], [("b",)], [("one",)], [("h", "q")], [("one",)], [], [], [], []
     ]  # fmt: skip
-    machine, _, first = begin_of(USES)
     made = rules.parts_in_list(machine, first, "pairs")
     assert made is not None and [len(pair) for pair in made] == [2, 2]  # type: ignore[arg-type]
     assert [type(x).__name__ for x in rules.parts_in_list(machine, first, "blocks") or ()] == (

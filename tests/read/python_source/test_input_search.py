@@ -6,6 +6,12 @@ import pytest
 
 from ncd.notation.call_form import BLANK
 from ncd.notation.term_reader import TextError
+from ncd.read.python_source.input_search import (
+    other_arrays,
+    other_ranks,
+    other_sizes,
+    sizes_in,
+)
 from ncd.read.python_source.source_reader import read_source
 
 
@@ -187,3 +193,52 @@ def test_a_module_that_is_to_be_given_is_written_and_read_as_a_box() -> None:
     assert "encoder is of another file" in again.note
     held = net("return self.a.b(x)", "self.a = nn.Module(); self.a.b = nn.Linear(8, 3)")
     assert read_source(held).shapes == ((1, 3),)  # one that only holds others
+
+
+# --- what is tried, for the numbers and the words of an error -------------------------------------
+
+OTHER_RANKS = ["1x4x32x32", "1x4x16x4", "1x8x8x4"]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "error", "found"),
+    [
+        ([4, 6], "expected 8, got 6", [[4, 8], [3, 6], [6, 6], [4, 4], [2, 6]]),
+        ([1, 5], "5 and 1", [[5, 5], [1, 1], [1, 9]]),
+        ([2], "2 and 10000", []),
+        ([2], "2 and 9999", [[9999]]),
+        ([2, 2], "of no numbers", []),
+        ([3], "7 alone", []),
+    ],
+)
+def test_other_sizes_are_equal_in_proportion_or_by_difference(
+    sizes: list[int], error: str, found: list[list[int]]
+) -> None:
+    assert [*other_sizes(sizes, error)] == found
+    assert sizes_in("1.5 and v2, 12345 123456, 7x8") == [1, 12345, 7, 8]
+    assert sizes_in("1 2 3 4 5 6 7") == [1, 2, 3, 4, 5, 6]
+    assert [*other_ranks([8])] == [[16, 8], [8, 16]]
+    assert [*other_ranks([1, 2, 3, 4, 5])] == [[1, 2, 3, 5], [1, 2, 3, 4]]
+
+
+@pytest.mark.parametrize(
+    ("way", "error", "found"),
+    [
+        ("None", "it lacks", ["1x16x64"]),
+        ("=4", "4 is no array", ["1x16x64"]),
+        ("3x4", "", ["3x4#10", "3x4!", "1x16x4", "1x4x64", "4", "10", *OTHER_RANKS]),
+        ("3x4", "it is 4, not 5",
+         ["3x5", "4x4", "3x3", "2x4", "3x4#10", "3x4!", "1x16x4", "1x4x64", "4", "10",
+          *OTHER_RANKS]),
+        ("7#50", "index 3 out of range 60",
+         ["7#3", "140#50", "64#50", "7!", "7", "1x7#50", "10x7#50", "1x16x7#50", "1x7x64#50",
+          "=10"]),
+        ("2x3!", "too many indices",
+         ["2x3#10", "2x3", "1x16x3!", "1x3x64!", "3!", "10!", "1x3x32x32!", "1x4x16x3!",
+          "1x8x8x3!"]),
+    ],
+)  # fmt: skip
+def test_other_arrays_are_of_other_sizes_kinds_and_ranks(
+    way: str, error: str, found: list[str]
+) -> None:
+    assert [*other_arrays(way, error)] == found
