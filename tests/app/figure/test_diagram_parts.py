@@ -174,6 +174,31 @@ def test_blocks_fold_and_unfold(session: dict[str, Any]) -> None:
     session["folded"] = "none"
     assert ">Fold in the diagram" in diagram_module.fold_button(here, first)
     assert diagram_module.fold_button(here, "n1") == ""
+    inside = next(cell.id for cell in here.circuit.cells if first in cell.fences)
+    asked = replace(here, subject_id=inside)  # opens a box that is shut by itself alone
+    assert diagram_module.diagram_message(asked, None, first).boxes == (first,)
+
+
+COSTS = "32,768 parameters · 1.49 MFLOP"
+
+
+@pytest.mark.parametrize(
+    ("here", "seconds", "line"),
+    [
+        (ATTENTION, None, COSTS),
+        (ATTENTION, 0.5, f"{COSTS} · 500 ms on cpu"),
+        (replace(ATTENTION, formats=Formats(weights="int8")), None,
+         f"{COSTS} · weights 34 kB in int8"),  # each column has a scale
+        (replace(ATTENTION, hidden_sizes=HiddenSizes("v7")), 0.5, ""),
+        (own(ncd.Softmax("m")), 0.5, ""),
+    ],
+)  # fmt: skip
+def test_the_line_under_a_diagram_has_what_is_known(
+    here: Scene, seconds: float | None, line: str
+) -> None:
+    assert text(diagram_module.cost_line(here, seconds)) == line
+    with patch.object(Scene, "can_run", False):
+        assert text(diagram_module.cost_line(here, seconds)) == line.partition(" · 500 ms")[0]
 
 
 def test_a_fault_is_marked_and_what_is_only_too_large_is_not() -> None:
