@@ -186,6 +186,7 @@ def test_a_weight_in_int8_has_a_scale_for_each_row_of_its_output() -> None:
         (Linear("m:4 -> k:3", "Q", bias=True), 12, 3, 3 * 4),  # in float32: not under 16 bits
     ):
         assert ncd.cost(term, formats).weight_bytes == numbers + rows * scale + bias
+        assert ncd.cost(term).weight_bytes == 4 * numbers + bias  # and no scales
 
 
 def test_the_table_of_costs_has_its_numbers_at_the_right() -> None:

@@ -14,7 +14,15 @@ import ncd
 from ncd import Axes, Block, Dropout, Id, Linear, Repeat, Softmax
 from ncd.circuit.elaborate import elaborate
 from ncd.run import checkpointing
-from ncd.run.checkpointing import LayerBytes, layers, measured_saved, pareto_choices, plans
+from ncd.run.checkpointing import (
+    CheckpointCost,
+    LayerBytes,
+    _pareto_front,
+    layers,
+    measured_saved,
+    pareto_choices,
+    plans,
+)
 from ncd.run.program import segments
 from ncd.run.run_memory import Storages, scalar_of_outputs
 from tests.run.test_saved_for_backward import gradients
@@ -209,3 +217,13 @@ def test_a_group_of_one_layer_is_named_by_its_place_alone() -> None:
     names = checkpointing._names(chain, ((0, 1), ((1, 2), ((2, 3), ()))))
     assert names == ("h.0", "h.1", "g.4")
     assert checkpointing._names(chain, ((0, 2), ())) == ("h.0:2",)
+
+
+@pytest.mark.parametrize(("count", "left"), [(300, 300), (301, 151), (700, 234)])
+def test_of_very_many_choices_every_second_or_third_is_followed(count: int, left: int) -> None:
+    every = [CheckpointCost(n, count - n, 0) for n in range(count)]
+    worse = [CheckpointCost(n, count - n + 1, 0) for n in range(count)]
+    front = _pareto_front([*worse, *every])
+    assert len(front) == left and {*front} <= {*every}
+    assert (front[0], front[-1]) == (every[-1], every[0])
+    assert front == sorted(front, reverse=True)
