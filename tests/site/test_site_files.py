@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import re
 
+import pytest
+
 import ncd
 from ncd.cli.output import entry_facts
 from ncd.drawing.legend.legend import SIGNS
-from ncd.site.entry_page import card
+from ncd.site.entry_page import card, markdown_html
+from ncd.site.markup import mathml
 from ncd.site.scripts import script
 from ncd.site.site_files import START_JS, THEME_JS, entry_page, gallery, legend
 
@@ -45,3 +48,21 @@ def test_the_legend_explains_every_sign_and_names_systems_with_it() -> None:
         "elementwise",
         "indexes",
     }
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("## A head\n\nOne\nline.", "<h2>A head</h2><p>One\nline.</p>"),
+        ("- a\n- *b*", "<ul><li>a\n</li><li><i>b</i></li></ul>"),
+        ("1. a\n2. **b**", "<ol><li>a\n</li><li><b>b</b></li></ol>"),
+        (
+            "[a](x) or [b](y?c=1) or [c](#d)",
+            '<p><a href="../x/">a</a> or <a href="../y/?c=1">b</a> or <a href="../#d">c</a></p>',
+        ),
+        ("$n$ and $m$", f"<p>{mathml('n')} and {mathml('m')}</p>"),
+        ("`a * b` * c", "<p><code>a * b</code> * c</p>"),
+    ],
+)
+def test_the_prose_of_a_page_is_written_as_html(text: str, html: str) -> None:
+    assert markdown_html(text, "../") == html
