@@ -209,6 +209,8 @@ def test_shapes_that_a_first_layer_accepts(layer: nn.Module, found: list[str]) -
         ("b foo", kept(nn.ReLU(), foo=5000), ""),
         ("b foo", kept(nn.ReLU(), foo=4999), "1x4999"),
         ("b d", nn.ReLU(), ""),
+        ("b d", nn.Sequential(nn.Linear(8, 3)), "1x8"),
+        ("b d", nn.Sequential(nn.Linear(1, 3)), "1x1"),
         ("b d", kept(nn.ReLU(), d_model=6), "1x6"),
         ("2 12 0", nn.ReLU(), ""),
         ("2 12", nn.ReLU(), "2x12"),
@@ -322,6 +324,8 @@ def test_inputs_by_which_rows_are_taken(body: str, found: dict[str, str]) -> Non
         ("b c (n p) -> b n (p c)", {"seq_len": 20}, "1x3x20"),
         ("b c (n p) -> b n (p c)", {"seq_len": "20"}, "1x3x64"),
         ("b c (n p) -> b n (p c)", {"seq_len": 20, "channels": 2}, "1x2x20"),
+        ("b c (n p q) -> b n (p q c)", {"seq_len": 20}, "1x3x64"),
+        ("b c (h p) (w q) -> b (h w) (p q c)", {"seq_len": 20}, "1x3x64x64"),
         ("(h p) -> h p", {}, ""),
     ],
 )
@@ -329,3 +333,38 @@ def test_the_shape_that_a_first_pattern_takes(pattern: str, settings: Any, shape
     layer = nn.Sequential(Rearrange(pattern, **{name: 2 for name in "pq" if name in pattern}))
     assert parts.of_pattern(layer, settings, 64) == shape
     assert parts.of_pattern(nn.Sequential(nn.ReLU(), layer), settings, 64) == ""
+
+
+def test_a_list_that_goes_along_with_layers() -> None:
+    def given(text: str, *layers: nn.Module) -> list[str] | None:
+        model = kept(nn.Module(), maps=nn.ModuleList(layers), other=3)
+        return parts.alongside(ast.parse(f"def forward(self, xs, y): {text}"), ["xs"], model)
+
+    line, conv, deep = (
+        nn.Linear(8, 3),
+        nn.Conv2d(5, 3, 1),
+        nn.Sequential(nn.ReLU(), nn.Linear(4, 3)),
+    )
+    along = "return [f(x) for x, f in zip(xs, self.maps)]"
+    assert given(along, line, conv, deep) == ["1x8", "1x5x32x32", "1x4"]
+    for text, layers in (
+        (along, ()), (along, (nn.ReLU(), line)), (along, (line,) * 17),
+        (along.replace("zip", "map"), (line,)), (along.replace("xs,", "y,"), (line,)),
+        (along.replace("xs,", "xs, y,"), (line,)), (along.replace("maps", "other"), (line,)),
+    ):  # fmt: skip
+        assert given(text, *layers) is None
+    assert given(along, *[line] * 16) == ["1x8"] * 16
+
+
+def test_inputs_in_words() -> None:
+    record = parts.Record()
+    record.own |= {"a": "1x2", "b": "3!"}
+    for names, ways, words in (
+        (["x"], ("1x16",), "1x16"), (["x", "y"], ("1x16", "2"), "x 1x16, y 2"),
+        (["x"], (["1x2", "3"],), "a list of 1x2, 3"), (["x", "m"], (("1x2",), "None"),
+         "x a tuple of 1x2, no m"), (["x"], ({"k": "1x2", "l": "3!"},), "k 1x2, l of truths"),
+        (["x", "m", "n"], ("2!", "None", "None"), "x of truths, no m or n"),
+        (["d"], (record,), ".a 1x2, .b of truths"), (["x", "n"], ("2!", "=4"), "x of truths, n 4"),
+        (["x"], ("2!",), "an array of truths"),
+    ):  # fmt: skip
+        assert parts.words_of(names, ways) == words
