@@ -31,6 +31,7 @@ class Net(nn.Module):
         ("return self.n(x)", {"x": 5}),
         ("x = self.b(x); return self.a(x)", {"x": 7}),
         ("a = self.a(x); return self.b(x)", {"x": 13}),
+        ("\n    a_long_name = self.a(x)\n    b = self.b(x)", {"x": 13}),
         ("z = x.float().to(y); return self.a(z)", {"x": 13}),
         ("z = x + 1; return self.a(z)", {}),
         ("z = x; z = 3; return self.a(z)", {}),
