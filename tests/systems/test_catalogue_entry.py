@@ -50,6 +50,16 @@ def test_a_term_has_the_type_that_its_entry_states() -> None:
     )
 
 
+def test_an_index_lies_within_its_axis() -> None:
+    entry = ncd.catalogue["indexes"]
+    for i, inside in ((0, 0), (1, 1), (2, 1), (3, 1)):
+        assert entry.with_clamped_indexes({"a": 2, "b": 3, "i": i}) == {"a": 2, "b": 3, "i": inside}
+    assert entry.build(a=2, i=1).cod.spec == 'b"3":3'
+    with pytest.raises(SizeError) as error:
+        entry.build(a=2, i=2)
+    assert str(error.value) == "i is 2, but below a: 1 at most here. Try i = 1."
+
+
 def test_the_catalogue_is_shown_as_a_table_and_its_entries_short() -> None:
     """As the last line of a cell: no pages of text, and no addresses of functions."""
     head, first, *rest = repr(ncd.catalogue).splitlines()

@@ -8,6 +8,7 @@ import ncd
 from ncd.language.axes import Array, Axis
 from ncd.systems.catalogue_entry import Entry
 from ncd.systems.lessons.computed_questions import Question, question
+from ncd.systems.lessons.dependence import relation
 from tests.support.sampling import sample
 
 MHA, LENET = ncd.catalogue["multi-head-attention"], ncd.catalogue["lenet"]
@@ -227,3 +228,25 @@ def test_a_model_that_is_too_large_is_not_run() -> None:
 )
 def test_what_cannot_be_asked_is_no_question(ask: str) -> None:
     assert question(MHA, MHA.settings({}), ask) is None
+
+
+@pytest.mark.parametrize(
+    ("rows", "shape", "words"),
+    [
+        ({0: "110", 2: "011"}, (3,), "the same place and some near it"),
+        ({0: "110", 2: "101"}, (3,), "some of them"),  # with a gap
+        ({0: "011", 2: "011"}, (3,), "some of them"),  # without the place itself
+        ({0: "100", 2: "001"}, (3,), SAME),
+        ({0: "111", 1: "011", 2: "001"}, (3,), LATER),
+        ({0: "100", 1: "110", 2: "111"}, (3,), "the same place and all earlier ones"),
+        ({0: "000", 2: "000"}, (3,), "none of them"),
+        ({0: "111", 2: "111"}, (3,), ALL),
+        ({0: "10", 2: "01"}, (3,), "some of them"),  # of another number of places
+        ({0: "110110000", 8: "000011011"}, (3, 3), "the same place and some near it"),
+        ({0: "111000000"}, (3, 3), "the same place and some near it"),
+        ({0: "110100000"}, (3, 3), "some of them"),  # no window
+    ],
+)
+def test_how_places_are_related(rows: dict[int, str], shape: tuple[int, ...], words: str) -> None:
+    reached = {place: [sign == "1" for sign in row] for place, row in rows.items()}
+    assert relation(reached, shape) == words
