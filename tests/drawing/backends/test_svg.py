@@ -372,10 +372,9 @@ def test_the_two_lines_of_a_double_wire_are_as_thick_as_a_wire() -> None:
 def test_a_picture_is_split_at_each_name_so_that_others_are_filled_in() -> None:
     """At the title, the description, and the words of each wire and each op, but at no text."""
     drawing = ncd.draw(ncd.Id("y:2 m:3") >> ncd.Linear("m -> k:4", "W"))
-    shown: dict[int, str] = {}
-    pieces = _pieces(drawing, True, shown)
+    pieces, gaps = _pieces(drawing, True)
     count = 2 + len(drawing.wires) + len(drawing.glyphs)
-    assert sorted(map(int, pieces[1::2])) == sorted([*range(count)])
-    assert shown.keys() == {*range(2, count)}
+    assert {n for n, _ in gaps} == {*range(count)} and gaps[:2] == [(0, ""), (1, "")]
+    assert sorted(map(int, pieces[1::2])) == [*range(len(gaps))]
     named = ncd.draw(ncd.Block(ncd.Softmax("m:3"), "⦃3⦄"))
-    assert _pieces(named, True, {}) == []
+    assert _pieces(named, True)[0] == []
