@@ -70,8 +70,8 @@ def facts_of_file(data: bytes) -> dict[str, Any]:
     """
     if data.startswith(png_chunks.SIGNATURE) and (told := png_chunks.text_of(data, KEYWORD)):
         return _facts(told)
-    if (place := data.rfind(IN_ONNX)) >= 0:
-        start = place + len(IN_ONNX)
+    if IN_ONNX in data:
+        start = data.rfind(IN_ONNX) + len(IN_ONNX)
         while data[start] >= 128:  # its length
             start += 1
         return _facts(data[start + 1 :].decode())

@@ -122,6 +122,18 @@ def test_the_catalogue_reads_well(name: str) -> None:
     assert max(len(line) for text in texts for line in text.splitlines()) <= 100
 
 
+def test_more_than_three_results_are_not_counted_in_the_hint() -> None:
+    sine = ncd.Elementwise("sin")
+    for some, hint in (
+        (sine, "Tensor"),
+        (sine @ sine @ sine, "tuple[Tensor, Tensor, Tensor]"),
+        (sine @ sine @ sine @ sine, "tuple[Tensor, ...]"),
+    ):
+        count = hint.count("Tensor") + hint.count("...") * 3
+        text = source(ncd.Id(", ".join(["m:4"] * count)) >> some)
+        assert f" -> {hint}:" in text
+
+
 def test_a_long_line_breaks_before_an_operator() -> None:
     name = "x" * 60
     left = method(bracketed_code(f"{name}(", (Code("first"), Code("second"))), "float", ())
