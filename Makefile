@@ -37,10 +37,11 @@ crowd: $(VENV)/run.stamp
 # The browser's workers share one server, and wait for it often: three keep two cores busy.
 # What fails is run once more, alone: on a busy machine a browser or a process can be late.
 AGAIN := --last-failed --last-failed-no-failures none
+TYPES = $(BIN)/mypy
 test: $(VENV)/system.stamp
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/mypy & types=$$!; ( \
+	$(TYPES) & types=$$!; ( \
 		$(BIN)/pytest -n auto -m "not browser" --durations=15 $(CASES) || \
 		$(BIN)/pytest -m "not browser" $(AGAIN) $(CASES) \
 	); tests=$$?; wait $$types && exit $$tests
@@ -63,7 +64,7 @@ test-newest:
 
 # The same with the oldest versions that the requirements permit, and the newest of what those need.
 # Of torch it is the same build: older ones for a CPU are in no index but PyTorch's own. So the lower
-# bound of torch is not tested here. CASES="--few 1 tests/run" runs some of the tests, and the browser's.
+# bound of torch is not tested here. Nor are types checked: old libraries know fewer of their own. CASES="--few 1 tests/run" runs some of the tests, and the browser's.
 test-oldest:
 	rm -rf build/oldest build/uv
 	mkdir -p build && $(PYTHON) -m venv build/uv
@@ -71,7 +72,7 @@ test-oldest:
 	grep '^torch==' constraints.txt > build/torch.txt
 	build/uv/bin/uv pip compile -q --resolution lowest-direct --all-extras -c build/torch.txt \
 		--python build/uv --no-annotate pyproject.toml -o build/oldest.txt
-	$(MAKE) VENV=build/oldest CONSTRAINTS=build/oldest.txt test
+	$(MAKE) VENV=build/oldest CONSTRAINTS=build/oldest.txt TYPES=true test
 
 # The fast ones, and one case of each, for every commit.
 check: $(VENV)/dev.stamp
