@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from ncd import Id, Softmax, Term, elaborate
+import ncd
+from ncd import Block, Copy, Einsum, Id, Softmax, Term, elaborate
 from ncd.circuit.circuit import Value
 from ncd.language.axes import Array
-from ncd.site.browser_run import _axes, _maps
+from ncd.site.browser_run import _axes, _maps, walk
 
 
 @pytest.mark.parametrize(
@@ -36,3 +39,30 @@ def test_a_map_has_the_dimensions_of_its_queries_keys_and_heads(
 def test_an_axis_with_a_label_or_sides_says_them() -> None:
     array = Array.parse('y:2 x:2x3 m"4c":8')
     assert list(_axes(Value("v0", array))) == ["y", ["x", "x", 2], ["m", "4c", 1]]
+
+
+@pytest.mark.parametrize(
+    ("term", "steps"),
+    [
+        (
+            Id("y:2 m:3") >> Copy("y m") >> Softmax("m") @ Id("y m"),
+            [
+                'data-ids="v0" data-takes="" data-makes="v0"',
+                'data-ids="n0 v1 v2" data-takes="v0" data-makes="v1 v2" data-same="1"',
+                'data-ids="n1 v3" data-takes="v1" data-makes="v3" data-kind="softmax m"',
+            ],
+        ),
+        (
+            Id("t:2 k:3, x:4 k:3") >> Block(Einsum("y k, x k -> y x"), "B", local=True),
+            [
+                'data-ids="v0 v1" data-takes="" data-makes="v0 v1"',
+                'data-ids="n0 v2" data-takes="v0 v1" data-makes="v2" data-kind="einsum" '
+                'data-renamed="[{&#34;t&#34;: &#34;y&#34;}, {}]"',  # of the first input alone
+            ],
+        ),
+    ],
+)
+def test_a_step_says_what_it_takes_and_makes_and_how_a_number_came_about(
+    term: ncd.Term, steps: list[str]
+) -> None:
+    assert re.findall("<article (.*?) hidden>", walk(elaborate(term))) == steps

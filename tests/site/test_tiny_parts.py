@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -24,9 +25,10 @@ from ncd import (
     elaborate,
 )
 from ncd.circuit.costs import cost_of
+from ncd.circuit.knob import Knob
 from ncd.circuit.sized_system import parametric_term
 from ncd.formulas.traced_sizes import SizeTrace
-from ncd.site import page_tables
+from ncd.site import entry_page, page_tables
 from ncd.site.collapse_states import (
     _is_inside,
     collapsed_ids,
@@ -36,8 +38,8 @@ from ncd.site.collapse_states import (
     svg,
 )
 from ncd.site.document import _rows_of
-from ncd.site.forward_steps import by_side, drawn_ids, stops
-from ncd.site.live_texts import SizeDependentTexts, loop_sizes
+from ncd.site.forward_steps import by_side, drawn_ids, step_words, stops
+from ncd.site.live_texts import LARGEST, SizeDependentTexts, _arrays, loop_sizes, size_data
 from ncd.site.op_cards import Content, block_op_ids, facts_html, of_block, of_cell, title
 from ncd.site.page_tables import step_table
 from ncd.site.quiz_facts import computed_axes
@@ -348,3 +350,33 @@ def test_only_loops_along_an_axis_have_its_size() -> None:
     assert sizes(axis="m") == sizes(states=0) == []  # these sizes are numbers
     repeated = ncd.elaborate(ncd.catalogue["encoder-block"].build(n=3))
     assert repeated.loops and not [*loop_sizes(repeated)]
+
+
+def test_an_array_is_asked_for_if_it_is_new_and_its_sizes_are_known() -> None:
+    copied = elaborate(Id("y:2 m:3") >> ncd.Copy("y m") >> Softmax("m") @ Id("y m"))
+    softmax = {"of": "Softmax", "node": "n1", "axes": [0, 1], "taken": ("y", "m")}
+    assert _arrays(copied, copied)["arrays"] == {"v3": softmax}
+    free = elaborate(Id("y m:3") >> Softmax("m"))
+    assert _arrays(free, free)["arrays"] == {}
+
+
+@pytest.mark.parametrize(("most", "end"), [(None, LARGEST), (48, 48), (LARGEST + 1, LARGEST)])
+def test_a_size_ends_at_its_limit_or_at_the_largest_one(most: int | None, end: int) -> None:
+    facts = size_data(Knob("n", 1, 8, 2, most=most))
+    assert (facts["least"], facts["most"], "help" in facts) == (1, end, False)
+
+
+def test_texts_of_a_system_that_is_none_of_the_catalogue_say_where_it_is_from() -> None:
+    entry = ncd.catalogue["lora"]
+    assert entry_page.page_texts(entry) == entry_page.prose(entry_page.file(entry))
+    own = replace(entry, name="own", source="net.py")
+    assert entry_page.page_texts(own) == {"LEAD": "Read from `net.py`."}
+
+
+def test_a_step_of_the_walk_has_a_title_and_words() -> None:
+    first, *_, last = stops(CIRCUIT)
+    assert step_words(first, {}, (), "!", False) == ("What goes in", "")
+    for scanned, note in ((("n2",), "!"), ((), "")):
+        title, words = step_words(last, {"n2": "side 1"}, scanned, "!", False)
+        assert plain(title) == "Linear B side 1"
+        assert words == f"<p>Learned linear map B, k to m.{note}</p>"
