@@ -129,6 +129,9 @@ def test_the_picture_has_the_numbers_of_the_positions(kind: int) -> None:
         wanted = value[:, 0, :, 0] if rotary else value
         assert np.allclose(map_.pooled_maps.maps, wanted.numpy())
         assert map_.columns.position_label == ("pair" if rotary else "feature")
+        axis = source.outputs[0].array[2 if rotary else 1]
+        title = f"{map_.columns.position_label} {axis.display_name}"
+        assert text(map_.columns.title) == title
         assert map_.pooled_maps.shape == tuple(wanted.shape) and map_.ends.low < 0
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+from ncd.app.panels.language_models import date_alignment
 from ncd.app.panels.language_models.date_alignment import ALIGNMENT, STEP, WrittenDate, written_date
 from ncd.app.panels.learning import mistakes
 from ncd.app.parts import input_feed as typed
@@ -17,7 +18,7 @@ from ncd.app.scene.scene import Scene
 from ncd.app.state.session import session
 from ncd.systems.inputs.date_model import MOST_PLACES, date_input
 from ncd.systems.inputs.run_inputs import InputSpec
-from ncd.systems.inputs.text_inputs import SymbolInput
+from ncd.systems.inputs.text_inputs import BLANK_SYMBOL, SymbolInput
 from ncd.systems.recurrent.seq2seq_attention import SEQ2SEQ_ATTENTION
 from ncd.systems.training.tasks import data, task
 from ncd.systems.training.trained_weights import shipped_weights
@@ -94,6 +95,14 @@ def test_another_date_is_taken_and_the_field_is_empty() -> None:
 def test_a_long_text_has_random_inputs() -> None:
     found = shown(ALIGNMENT, here(t=MOST_PLACES + 1))
     assert found.map is None and "in a few places" in found.text
+    random = shown(ALIGNMENT, replace(here(), inputs_spec=InputSpec()))  # though a date would fit
+    assert random.map is None and "in a few places" in random.text
+
+
+def test_a_blank_is_a_space_that_stays() -> None:
+    assert [date_alignment._cell(symbol) for symbol in (" ", BLANK_SYMBOL, "a", "<")] == [
+        *("&nbsp;", "&nbsp;", "a", "&lt;")
+    ]
 
 
 def test_only_clear_weights_are_told() -> None:

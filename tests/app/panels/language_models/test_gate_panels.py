@@ -21,6 +21,7 @@ from ncd.app.panels.language_models.gates import (
 )
 from ncd.app.panels.language_models.merged_weights import MERGED_WEIGHTS
 from ncd.app.state import knobs
+from ncd.explain.colour_scale import ColourRange
 from tests.app.panels.views import bars, scene, shown, tags
 
 # --- gates ----------------------------------------------------------------------------------------
@@ -92,6 +93,12 @@ def test_gates_are_between_0_and_1_and_the_state_is_what_the_network_gives(name:
 
 
 # --- a merged update ------------------------------------------------------------------------------
+
+
+def test_a_map_without_negative_numbers_is_that_of_a_gate() -> None:
+    assert gates._ends(np.zeros((2, 2), np.float32)) == ColourRange(0.0, 1.0, 0, 1.0)
+    signed = gates._ends(np.float32([[-0.25, 0.125]]))
+    assert (signed.low, signed.high) == (-0.25, 0.25)
 
 
 def test_an_update_is_a_product_of_two_thin_maps() -> None:

@@ -16,7 +16,7 @@ from ncd.app.state.session import session
 from ncd.run.seeding import generator
 from ncd.site import markup
 from ncd.systems.recurrent.plain_recurrence import GAINS, rnn, unrolled_rnn
-from tests.app.panels.views import scene, shown
+from tests.app.panels.views import scene, shown, tags
 
 
 def test_the_gradient_passes_the_map_and_a_slope_for_each_step() -> None:
@@ -45,13 +45,17 @@ def test_every_gain_has_its_line_and_its_row() -> None:
         assert row[0] == f"● {gain}" and row[1] == markup.digits(share) and row[2] == verdict(share)
     assert [row[2] for row in rows] == ["vanished", "vanished", "arrives", "arrives", "exploded"]
     assert re.findall(r"data-pick='gain=(\d)' aria-pressed='true'", found.html) == ["1"]
+    lines = tags(found.html, "polyline")
+    thick = [line["stroke"] for line in lines if line["stroke-width"] == "3.2"]
+    assert thick == [gradient_reach_panel.COLOURS[1]] and len(lines) == len(GAINS)
 
 
 def test_the_first_steps_are_drawn_one_by_one() -> None:
     with patch.object(gradient_reach_panel, "terms_in_a_row", return_value="") as drawing:
-        found, few = (shown(UNROLLED_STEPS, scene("rnn", t=t)) for t in (9, 2))
+        found, few, three = (shown(UNROLLED_STEPS, scene("rnn", t=t)) for t in (9, 2, 3))
     drawn = [call.args[0] for call in drawing.call_args_list]
-    assert drawn == [(unrolled_rnn(3, 16, 32),), (unrolled_rnn(2, 16, 32),)]
+    assert drawn == [(unrolled_rnn(n, 16, 32),) for n in (3, 2, 3)]
+    assert "The loop unrolled, its steps: each has" in three.text
     assert "The loop unrolled, the first 3 of its 9 steps: each has" in found.text
     assert "The loop unrolled, its steps: each has" in few.text
 

@@ -63,3 +63,17 @@ def test_what_fits_says_the_longest_and_the_most_texts_for_each_format() -> None
     assert "does not fit" in plain and plain.count("none") == 2
     assert "<td>fits</td>" in half and ">36,572<" in half and ">4<" in half
     assert found.total(36_572, 1) <= 24 * 10**9 < found.total(36_573, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "texts", "said"),
+    [
+        ("gemma", 1, ("Cache of the text", "bytes × min(T, w), or × T")),  # some layers see all
+        ("gpt-2", 1, ("Cache of the text", "bytes × T")),
+        ("gpt-2", 2, ("Cache of both texts", "sum of bytes × T")),
+    ],
+)
+def test_a_cache_is_that_of_a_text_or_of_its_windows(
+    name: str, texts: int, said: tuple[str, str]
+) -> None:
+    assert model_size._whole_cache(scene(name), texts) == said

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from html import unescape
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import patch
 
 import pytest
 import torch
@@ -11,12 +15,15 @@ from streamlit.testing.v1 import AppTest
 import ncd
 from ncd.app.panels.language_models import next_word
 from ncd.app.scene.scene import Scene
-from ncd.systems.inputs.text_inputs import known_words, parse
+from ncd.explain.text_reading import choice_probabilities
+from ncd.systems.inputs.text_inputs import SymbolInput, known_words, parse
 from ncd.systems.training.sequence_data import STORY_MODELS
 from ncd.systems.training.story_grammar import END, STORY_WORDS
 from ncd.systems.training.trained_weights import read_weights, shipped_file, shipped_weights
 from tests.app.page.test_pages import fine, page
 from tests.app.panels.attention.test_language_panels import scene
+from tests.app.panels.views import bars, inside
+from tests.app.panels.views import text as words
 
 OPENING = ["“", "I", "am", "hungry", ",", "”", "says", "Leo", ".", "Mia", "gives", "him"]
 ENTRY = ncd.catalogue["gpt-2"]
@@ -124,3 +131,37 @@ def test_stop_keeps_what_was_written() -> None:
 def test_at_random_weights_it_still_writes() -> None:
     app = press(page("gpt-2", h="2"), "Add word")
     assert len(text(app)) == 13
+
+
+# --- what is told of the words that may come next -------------------------------------------------
+
+
+def test_a_word_says_how_likely_it_was_and_its_weight() -> None:
+    assert next_word._word_title(0, None, 0.5) == "position 0: the first word; weight 0.50"
+    assert next_word._word_title(3, 0.125, 0.25) == (
+        "position 3: 12.5% likely after the words before; weight 0.25"
+    )
+
+
+@pytest.mark.parametrize(
+    ("session", "count"), [({}, 10), ({"top_k": "1"}, 1), ({"top_k": next_word.ALL_WORDS}, 3)]
+)
+@pytest.mark.parametrize("at", [0, 1])
+def test_the_likeliest_words_are_listed_and_follow_the_last_one_only(
+    session: dict[str, str], count: int, at: int
+) -> None:
+    read = SymbolInput(("a", "b", "c"), (0, 1), 2)
+    found: Any = SimpleNamespace(scores=torch.tensor([[2.0, 1, -20], [-20, 1, 2.0]]))
+    with patch("streamlit.session_state", session):
+        assert next_word._choice(3) == (1.0, count)
+        html = next_word._choices_html(scene("gpt-2"), read, found, at)
+    chances = choice_probabilities(found.scores[at], 1.0, count)
+    order = found.scores[at].argsort(descending=True).tolist()
+    rows = [[words(own) for own in inside(row, "td")] for row in inside(html, "tr")][1:]
+    assert [(row[0], row[2]) for row in rows] == [
+        (read.symbols[i], unescape(next_word._percent(float(chances[i])))) for i in order
+    ]
+    shares = [float(chances[i] / chances.max()) for i in order if chances[i] >= next_word.SMALLEST]
+    assert bars(html) == pytest.approx(shares, abs=0.01)
+    assert html.count("<button") == 3 * (at == 1)
+    assert html.count("class=idle") == sum(float(chances[i]) < next_word.SMALLEST for i in order)

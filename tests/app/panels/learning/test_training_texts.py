@@ -12,6 +12,7 @@ import pytest
 import streamlit as st
 
 from ncd.app.panels.learning import training, two_codes
+from ncd.errors import SizeError
 from ncd.systems.training.tasks import task
 from ncd.systems.training.training_loop import TrainingProgress
 from tests.app.panels.views import tags, text
@@ -111,6 +112,23 @@ def test_curves_reach_as_far_as_the_longest_run(system: str, share: bool) -> Non
     for figure in (losses, scores):
         assert figure.layout.xaxis.range == (0, 1200)
     assert scores.layout.yaxis.tickformat == (".0%" if share else "")
+
+
+@pytest.mark.parametrize(
+    ("axis", "nearest", "button"),
+    [("k", 10, "k = 10"), ("k", 0, "k = 0"), ("k", None, ""), ("", 3, "")],
+)
+def test_what_cannot_be_trained_has_a_button_if_a_size_would_do(
+    axis: str, nearest: int | None, button: str
+) -> None:
+    shown: list[str] = []
+    with (
+        patch.object(st, "text", shown.append),
+        patch.object(st, "button", lambda label, **_: shown.append(label)),
+    ):
+        training._refuse(SizeError("no", axis=axis, nearest=nearest))
+    assert len(shown) == 1 + bool(button) and shown[0].startswith("no")
+    assert not button or shown[1].replace("\N{NO-BREAK SPACE}", " ") == button
 
 
 # --- two runs beside each other -------------------------------------------------------------------

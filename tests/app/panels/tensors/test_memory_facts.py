@@ -86,6 +86,7 @@ def test_a_loop_that_does_not_fit_is_refused_with_tiles_that_do(fast: int, fits:
     assert list(least.y) == pytest.approx(bound)
     assert curve.layout.shapes[0].x0 == 1 << fast
     assert roofs.data[-1].name == "parts, on H100 SXM; red: bound by memory"
+    assert [figure.layout.title.x for figure in told.charts] == [0, 0]  # at the left, as all are
 
 
 def test_a_loop_says_what_would_move_op_by_op() -> None:

@@ -200,3 +200,19 @@ def test_terms_may_have_no_inputs() -> None:
     entry = Entry("w", "W", "Nowhere", (), lambda: term)
     first, *_ = stops(scene(entry).circuit)
     assert first.unit is not None and [v.array.shape for v in first.arrays] == [(2, 3)]
+
+
+@pytest.mark.parametrize("spare", [0, -1])
+def test_a_few_steps_are_sent_at_once_where_they_are_large(
+    spare: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    html, ids = [f"step {n:02}" for n in range(12, 22)], [("n0",)] * 22
+    monkeypatch.setattr(step, "LIGHT", sum(map(len, html)) + spare)
+    for at, few in ((13, range(4)), (16, range(4)), (17, range(4, 8)), (22, range(8, 10))):
+        found = step._step_group(ids, at, range(12, 22), html)
+        sent = range(10) if spare == 0 else few
+        assert found == {"stops": ids, "first": 12 + sent[0], "html": [html[n] for n in sent]}
+    assert [step._run(at, 22) for at in (1, 12, 13, 22, 99)] == [
+        *[range(12)] * 2,
+        *[range(12, 22)] * 3,
+    ]

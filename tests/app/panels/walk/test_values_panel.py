@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 import torch
 
+from ncd.app.figure import picked_cell
+from ncd.app.panels.walk import values
 from ncd.app.panels.walk.values import BINS, VALUES, statistics, statistics_html
 from ncd.language.axes import Array
 from tests.app.panels.views import inside, scene, shown, tags, text
@@ -102,3 +107,27 @@ def test_an_array_of_a_scan_is_said_to_be_that_of_its_last_position() -> None:
     for id in sorted(here.circuit.values):
         said = shown(VALUES, replace(here, selected_id=id)).text
         assert (made_anew in said) == (id in inner), id
+
+
+@pytest.mark.parametrize(
+    ("positions", "shown_", "one", "index"),
+    [
+        ((2, 0, 0), (1, 2), (3, 4), [2, 3, 4]),
+        ((-1, 0, 0), (1, 2), (3, 4), [0, 3, 4]),  # without a position it is the first
+        ((0, 1, 0), (0, 2), (3, 4), [3, 1, 4]),
+        ((2, 0), (1,), (0, 4), [2, 4]),
+    ],
+)
+def test_a_picked_cell_is_a_number_of_the_slice(
+    positions: tuple[int, ...], shown_: tuple[int, ...], one: tuple[int, int], index: list[int]
+) -> None:
+    value: Any = SimpleNamespace(id="v1")
+    cut: Any = SimpleNamespace(positions=positions, picture_dims=shown_)
+    focus: Any = SimpleNamespace(pooled_maps=SimpleNamespace(shape=(9, 9)))
+    with (
+        patch.object(picked_cell, "selected_cell", return_value=one),
+        patch.object(picked_cell, "pooled_note", return_value=""),
+        patch.object(picked_cell, "number_html", return_value="told") as told,
+    ):
+        assert values._arithmetic(scene("lora"), value, cut, focus) == "told"
+    assert told.call_args.args[1:3] == ("v1", index)
