@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ncd import Axes, Map, compile
-from ncd.systems.language_models import bert, t5
+from ncd.systems.language_models import bert, decoder, t5
 from ncd.systems.language_models.model_parts import Rotary
 
 
@@ -119,3 +119,24 @@ def test_yarn_stretches_pairs_with_few_turns(
     wanted = plain / 4 * ramp + plain * (1 - ramp)
     torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-8)
     assert 0 < ramp.sum() < len(ramp)
+
+
+@pytest.mark.parametrize("order", ["after", "before"])
+@pytest.mark.parametrize("heads", [4, 6])
+def test_scores_fall_with_the_distance_before_or_after_they_are_scaled(
+    order: str, heads: int
+) -> None:
+    """By the slopes of ALiBi's published code, for any number of heads."""
+    whole = 2 ** math.floor(math.log2(heads))
+    slopes = [2 ** (-8 * (h + 1) / whole) for h in range(whole)]
+    slopes += [2 ** (-4 * (2 * h + 1) / whole) for h in range(heads - whole)]
+    t, k = 5, 3
+    fall = torch.tensor(slopes) * (torch.arange(t)[:, None] - torch.arange(t))[..., None]
+    query, key, value = torch.randn(t, 2, heads // 2, k), torch.randn(t, 2, k), torch.randn(t, 2, k)
+    scores = torch.einsum("ygqk,xgk->yxgq", query, key)
+    fall = fall.unflatten(-1, (2, heads // 2))
+    scores = scores / k**0.5 - fall if order == "after" else (scores - fall) / k**0.5
+    wanted = torch.einsum("yxgq,xgk->ygqk", scores.softmax(1), value)
+    own = decoder._scores(decoder.Heads(rotary=None, distances=order, causal=False), False)
+    term = Axes(y=t, x=t, g=2, q=heads // 2, k=k)(own)
+    torch.testing.assert_close(compile(term)(query, key, value), wanted)
