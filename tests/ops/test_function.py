@@ -107,6 +107,19 @@ def test_dropout_is_a_layer() -> None:
 
 
 REFUSED = [
+    *(
+        (
+            lambda pattern=pattern, of=of: Function("F", pattern, of=of),
+            f"Function Fᵀ ({pattern}): only a linear map of one array to one has a transposed one. "
+            'Try fn="linear", and one array on each side.',
+        )
+        for pattern, of in (
+            ("a, b -> c", "c -> a"),
+            ("a -> c, b", "c -> a"),
+            ("a -> c", "c, b -> a"),
+            ("a -> c", "c -> a, b"),
+        )
+    ),
     (
         lambda: Function("F", "b -> a", "tanh", "a -> b"),
         "Function Fᵀ (b -> a): only a linear map of one array to one has a transposed one. "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 
 import pytest
@@ -140,3 +141,19 @@ def test_scores_fall_with_the_distance_before_or_after_they_are_scaled(
     own = decoder._scores(decoder.Heads(rotary=None, distances=order, causal=False), False)
     term = Axes(y=t, x=t, g=2, q=heads // 2, k=k)(own)
     torch.testing.assert_close(compile(term)(query, key, value), wanted)
+
+
+def test_where_each_layer_has_a_table_of_distances_they_are_one_table_if_all_are_equal() -> None:
+    """UMT5 with the tables of T5, once for each layer, is T5."""
+    sizes = {"n": 2, "l": 2, "s": 3, "t": 4, "m": 6, "h": 2, "k": 3, "d": 5, "v": 7}
+    one, other = (
+        compile(t5.t5(**sizes, style=replace(t5.PLAIN_STYLE, table_per_layer=own)))
+        for own in (False, True)
+    )
+    numbers = dict(one.named_parameters())
+    with torch.no_grad():
+        for name, weight in other.named_parameters():
+            table = name.endswith(".relative_attention_bias")
+            weight.copy_(numbers[re.sub(r"\.block\.\d", "", name) if table else name])
+    words = torch.tensor([1, 2, 3]), torch.tensor([0, 4, 5, 6])
+    torch.testing.assert_close(other(*words), one(*words))
