@@ -84,9 +84,9 @@ SIZES = re.compile(r"(?<![\w.])\d+")
 RANGE_ERROR = re.compile(r"out of (bounds|range)")
 RANK_ERROR = re.compile(
     r"[0-9]-?D\b|[Dd]imension out of|dimensions|\bdims\b|rank|subscripts|values for|unpack|"
-    r"index out of|too many indices|Wrong shape"
+    r"index out of|too many indices|Wrong shape|\bndim\b|\bdim\(\)"
 )
-NAMED_RANK = re.compile(r"\b([1-5])-?D\b")
+NAMED_RANK = re.compile(r"\b([1-5])(?=-?D\b)|(?<=ndim == )[1-5]|(?<=dim\(\) == )[1-5]")
 MOST_SIZES = 6  # of an error
 MAIN = "1x16x64"  # beside which inputs are assumed if no array is among them
 INDEX_LIMIT = 10  # below which assumed whole numbers are
@@ -121,7 +121,8 @@ def other_arrays(way: str, error: str, main: str = MAIN) -> Iterator[str]:
     end = below or TRUTH_MARK * body.endswith(TRUTH_MARK)
     sizes = [int(n) for n in body.rstrip(TRUTH_MARK).split("x")]
     by_size = [_word(one, end) for one in other_sizes(sizes, error)]
-    named = sorted({int(n) for n in NAMED_RANK.findall(error)} - {len(sizes)}, reverse=True)
+    told = {int(one[0]) for one in NAMED_RANK.finditer(error)}
+    named = sorted(told - {len(sizes)}, reverse=True)
     near = (len(sizes) + 1, len(sizes) - 1, len(sizes) + 2, len(sizes) - 2)
     ranks = dict.fromkeys((*named, *near))
     by_rank = [one.format(sizes[-1]) + end for n in ranks for one in RANKS.get(n, ())]
@@ -228,12 +229,19 @@ class InputSearch:
         model: The module.
         names: Its inputs.
         usual: What is usual for them; None if they are given, so that only boxes change.
+        rank: The dimensions of the first one, which do not change; 0 where they are not known.
     """
 
     def __init__(
-        self, machine: Interpreter, model: nn.Module, names: Sequence[str], usual: UsualWays | None
+        self,
+        machine: Interpreter,
+        model: nn.Module,
+        names: Sequence[str],
+        usual: UsualWays | None,
+        rank: int = 0,
     ) -> None:
         self.machine, self.model, self.names, self.usual = machine, model, names, usual
+        self.rank = rank
         self.named: dict[str, Any] = {}
         self.stops: list[_Stop] = []
         self.seen: set[str] = set()
@@ -354,6 +362,8 @@ class InputSearch:
             for i, stream in [*streams]:
                 if (new := next(stream, None)) is None:
                     streams.remove((i, stream))
+                elif i == 0 and self.rank and new.partition("#")[0].count("x") != self.rank - 1:
+                    continue
                 elif new[:1] == NUMBER_MARK or new == NOTHING or fits_memory(new):
                     alone = leaves.index(leaves[i]) != i or i == len(leaves) - 1
                     if not alone and _kind(new) == _kind(leaves[i]):  # all of its like

@@ -10,12 +10,18 @@ from typing import Any
 from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from ncd.read.python_source.interpreter import Interpreter
+from ncd.read.python_source.interpreter import (
+    Interpreter,
+    SourceModule,
+    UnknownValue,
+    source_attributes,
+)
 from ncd.read.python_source.other_files import ExternalModule
 from ncd.read.python_source.structured_inputs import FRAMES, TOKENS, of_pattern, settings_of
 from ncd.read.python_source.usual_sizes import usual_value
 
 SQUARE = re.compile(r"\b(\d{2,3})\s*(?:x|×|\*|by|\\times)\s*\1(?!\d)")  # 84 x 84
+SIDES_OF_NAME = re.compile(r"([123])d(?=$|[A-Z_(])")  # Conv2d, create_conv2d(…), Conv3dBlock
 WIDEST = 5000  # features of an input
 IMAGE_SIZE_NAMES = (
     "input_shape",
@@ -79,6 +85,47 @@ def of_settings(settings: dict[str, Any]) -> Iterator[str]:
             yield from (f"1x{n}x{side}x{side}" for side in sides_in(settings))
             yield from (f"10x{n}", f"1x16x{n}", f"1x{n}x32x32")
             return
+
+
+def of_told_rank(model: nn.Module, settings: dict[str, Any], shapes: list[str]) -> list[str]:
+    """Returns shapes with as many dimensions as are told; those that are given if none are.
+
+    Args:
+        model: The module.
+        settings: Its settings.
+        shapes: Those that it may accept.
+    """
+    if not (rank := told_rank(model, settings)):
+        return shapes
+    first = _first_part(model)
+    width = _size(settings, ("in_channels", "in_chans", "input_channels", *CHANNELS))
+    width = width or (first.width if isinstance(first, ExternalModule) else 0) or 3
+    own = f"1x{width}{('x16' if rank > 4 else 'x32') * (rank - 2)}"
+    return [own, *(one for one in shapes if one.partition("#")[0].count("x") == rank - 1)]
+
+
+def told_rank(model: nn.Module, settings: dict[str, Any]) -> int:
+    """Returns the dimensions of the input of a module whose first part is of another file.
+
+    A layer with whose class it is made tells them, such as ``nn.Conv3d``, else its own name, else
+    a setting; 0 where nothing does.
+    """
+    first = _first_part(model)
+    if isinstance(first, ExternalModule):
+        names = [*(one.__name__ for one in first.settings if isinstance(one, type)), first.title]
+    elif first is None:
+        values = source_attributes(model).values() if isinstance(model, SourceModule) else ()
+        names = [one.name for one in values if isinstance(one, UnknownValue)]
+    else:
+        return 0
+    found = [int(one[1]) for name in names if (one := SIDES_OF_NAME.search(name))]
+    sides = _size(settings, ("spatial_dims", "dimensions", "ndim", "num_spatial_dims"))
+    return next((n + 2 for n in (*found, sides if names else 0) if 0 < n < 4), 0)
+
+
+def _first_part(model: nn.Module) -> nn.Module | None:
+    every = (part for part in model.modules() if isinstance(part, (*LAYERS, ExternalModule)))
+    return next(every, None)
 
 
 def sequences_first(model: nn.Module) -> Iterator[str]:
@@ -244,7 +291,9 @@ def _named_size(
         first = next((part for part in model.modules() if isinstance(part, LAYERS)), None)
         widths = (getattr(first, one, 0) for one in WIDTHS if first is not None)
         own = _size(settings, ("in_channels", "channels", "in_chans", *WIDTHS, "d_model", "dim"))
-        return next((n for n in widths if type(n) is int and n > 0), own) or None
+        own = next((n for n in widths if type(n) is int and n > 0), own)
+        if own or first is not None:
+            return own or None
     if TURNS.fullmatch(name) or MORE_TURNS.fullmatch(name):
         return 16
     return found if type(found := usual_value(name)) is int and found > 0 else None

@@ -21,6 +21,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.utils._pytree import tree_map
 
 from ncd.errors import short_repr
 from ncd.read.python_source.functions_and_classes import Factory, call, fill, forward_of
@@ -376,6 +377,11 @@ def _first_choice(machine: Interpreter, values: Any, *more: Any, **named: Any) -
     return found[0]
 
 
+def _tree_map(machine: Interpreter, function: Any, tree: Any, *more: Any) -> Any:
+    """Returns lists, tuples and dictionaries with what a function gives for each of their parts."""
+    return tree_map(lambda *parts: call(machine, function, parts, {}), tree, *more)
+
+
 RANDOM = PartialNamespace("random", native(seed=_nothing, shuffle=_nothing, choice=_first_choice))
 LIBRARIES: dict[str, Any] = {
     "random": RANDOM,
@@ -386,6 +392,7 @@ LIBRARIES: dict[str, Any] = {
     "torch.nn.init": INIT,
     "torch.nn.utils": NN_UTILS,
     "torch.utils": UTILS,
+    "torch.utils._pytree": PartialNamespace("torch.utils._pytree", native(tree_map=_tree_map)),
     "torch.cuda": CUDA,
     "torch.jit": JIT,
     "torch.backends": BACKENDS,

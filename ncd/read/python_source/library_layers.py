@@ -223,6 +223,16 @@ class Linear(nn.Linear):
 def get_device_dtype(module):
     return {}
 
+def rotate_pairs(x):
+    return torch.stack((-x[..., 1::2], x[..., ::2]), -1).reshape(x.shape)
+
+def apply_rot_embed_cat(x, emb, half=False):
+    sine, cosine = emb.chunk(2, -1)
+    if sine.ndim == 3:
+        sine, cosine = sine.unsqueeze(1), cosine.unsqueeze(1)
+    turned = torch.cat((-x[..., x.shape[-1] // 2:], x[..., :x.shape[-1] // 2]), -1)
+    return x * cosine + (turned if half else rotate_pairs(x)) * sine
+
 def get_act_layer(name="relu"):
     return activation_class(name) if isinstance(name, str) else name
 

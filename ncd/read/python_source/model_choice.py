@@ -57,11 +57,13 @@ from ncd.read.python_source.module_arguments import (
     in_stages,
     is_part,
     is_several,
+    is_text,
     of_arithmetic,
     of_choice,
     of_docstring,
     of_hint,
     of_question,
+    of_text,
     part,
     parts_in_list,
 )
@@ -395,11 +397,12 @@ def usual_size(
         lambda: defaults_elsewhere(machine.text).get(name, NO_USUAL_VALUE),
         lambda: of_hint(first, name),
         lambda: of_docstring(machine.text, first, name),
+        lambda: of_text(first, name),
         lambda: of_question(first, name),
         lambda: of_arithmetic(first, name),
         lambda: _any_number(machine, first, name),
     )
-    values = (one() for one in others)
+    values = (one() for one in others[: -2 if is_text(first, name) else None])
     found = next((one for one in values if one is not NO_USUAL_VALUE), NO_USUAL_VALUE)
     return in_stages(name, found) if is_several(first, name) else found
 

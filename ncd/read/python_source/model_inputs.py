@@ -29,7 +29,9 @@ from ncd.read.python_source.input_shapes import (
     of_settings,
     of_source,
     of_tokens,
+    of_told_rank,
     sequences_first,
+    told_rank,
 )
 from ncd.read.python_source.interpreter import Interpreter, PlainObject, SourceFunction
 from ncd.read.python_source.other_files import ExternalModule
@@ -140,14 +142,20 @@ def fits_boxes(
 def _search(machine: Interpreter, model: nn.Module, names: list[str]) -> InputSearch:
     """Returns a search for inputs of a module, which knows what is usual for their names."""
     settings = settings_of(model)
-    return InputSearch(machine, model, names, lambda name, main: usual_ways(name, main, settings))
+
+    def usual(name: str, main: str) -> list[str]:
+        return usual_ways(name, main, settings)
+
+    rank = told_rank(model, _all_settings(machine, model))
+    return InputSearch(machine, model, names, usual, rank)
 
 
 def _shapes(machine: Interpreter, model: nn.Module, name: str) -> list[str]:
     """Returns shapes that a module which takes one input may accept, the likeliest first."""
     shapes = [*of_tokens(model, name), *_candidates(machine, model)]
     usual = _with_larger_batches(model, _with_told(machine, model, name, shapes))
-    return [one for one in dict.fromkeys(usual) if fits(one)]
+    found = [one for one in dict.fromkeys(usual) if fits(one)]
+    return of_told_rank(model, _all_settings(machine, model), found)
 
 
 def _single_input(machine: Interpreter, model: nn.Module, name: str) -> Guess:
@@ -217,8 +225,10 @@ def _with_told(machine: Interpreter, model: nn.Module, name: str, shapes: list[s
     """
     told = _of_words(machine, model, [name]).get(name, "")
     alike = [one for one in shapes if one.count("x") == told.count("x")]
-    if not told or shapes[:1] == alike[:1] != []:
+    if not told:
         return shapes
+    if shapes[:1] == alike[:1] != []:
+        return [*shapes, told]
     if not can_run(machine, model, example_tensors(told), {}):
         return shapes
     return [*alike, told, *(one for one in shapes if one not in alike)]
@@ -311,9 +321,8 @@ def _starts(
     }
     first = [told[name] for name in arrays[:1] if name in told]
     usual = (one for one in FALLBACK_SHAPES if "#" not in one)
-    for shape in filter(
-        fits, dict.fromkeys((*nodes, *first, *_candidates(machine, model), *usual))
-    ):
+    mains = dict.fromkeys((*nodes, *first, *_candidates(machine, model), *usual))
+    for shape in of_told_rank(model, _all_settings(machine, model), [*filter(fits, mains)]):
         own = {**told, **_of_uses(machine, model, names, shape)}
         ways = [
             own.get(name)
@@ -332,6 +341,10 @@ def _whole_number_inputs(forward: ast.AST) -> dict[str, str]:
     return {name: f"{NUMBER_MARK}4" for name, hint in hints.items() if hint == "int"}
 
 
+def _all_settings(machine: Interpreter, model: nn.Module) -> dict[str, Any]:
+    return {**settings_of(model), **_made_with(machine, model)}
+
+
 def _made_with(machine: Interpreter, model: nn.Module) -> dict[str, Any]:
     """Returns what is assumed for a module: settings, and arguments with which it is made."""
     assumed = {name: x for own in machine.assumed_settings.values() for name, x in own.items()}
@@ -342,7 +355,7 @@ def _made_with(machine: Interpreter, model: nn.Module) -> dict[str, Any]:
 def _candidates(machine: Interpreter, model: nn.Module) -> Iterator[str]:
     """Yields shapes that a module may accept, the likeliest first."""
     ours = type(model).__module__.startswith("torch.nn.")
-    settings = {**settings_of(model), **_made_with(machine, model)}
+    settings = _all_settings(machine, model)
     parts = [part for part in model.modules() if isinstance(part, (*LAYERS, ExternalModule))]
     held = [one for part in parts if isinstance(part, ExternalModule) for one in part.holds(LAYERS)]
     first = next((part for part in (*parts, *held) if not isinstance(part, ExternalModule)), None)

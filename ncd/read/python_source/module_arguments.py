@@ -69,6 +69,19 @@ def of_hint(first: SourceFunction, name: str) -> Any:
     return next((one for one in found if one is not NO_USUAL_VALUE), NO_USUAL_VALUE)
 
 
+def of_text(first: SourceFunction, name: str) -> Any:
+    """Returns None for an argument that is a text or nothing; UNKNOWN for another."""
+    hint = _annotation(first, name)
+    optional = hint is not None and re.search(r"\bOptional\b|\bNone\b", ast.unparse(hint))
+    return None if optional and is_text(first, name) else NO_USUAL_VALUE
+
+
+def is_text(first: SourceFunction, name: str) -> bool:
+    """Returns whether an argument is a text, by its type hint."""
+    found = [ast.unparse(one) for one in _alternatives(_annotation(first, name))]
+    return bool(found) and {*found} == {"str"}
+
+
 def _of_alternative(hint: ast.expr) -> Any:
     """Returns the usual value for one of the types of an argument, or UNKNOWN.
 
@@ -263,7 +276,7 @@ def of_choice(first: SourceFunction, name: str) -> Any:
     for node in _methods(first):
         for one in ast.walk(node):
             if isinstance(one, ast.Compare) and ast.unparse(one.left) in asked:
-                with_this = one.comparators[0]
+                with_this = _named_list(first, one.comparators[0])
                 words = (
                     with_this.elts if isinstance(with_this, ast.Tuple | ast.List) else [with_this]
                 )
@@ -276,6 +289,15 @@ def of_choice(first: SourceFunction, name: str) -> Any:
                 if key is not None:
                     return key
     return NO_USUAL_VALUE
+
+
+def _named_list(first: SourceFunction, node: ast.expr) -> ast.expr:
+    """Returns the texts of a list of the source that a name stands for; else what is given."""
+    scope = first.scope.find(node.id) if isinstance(node, ast.Name) else None
+    value = scope.names[node.id] if scope is not None else None  # type: ignore[attr-defined]
+    if not isinstance(value, tuple | list) or not all(isinstance(one, str) for one in value):
+        return node
+    return ast.Tuple([ast.Constant(one) for one in value])
 
 
 def _first_key(first: SourceFunction, table: ast.expr) -> str | None:

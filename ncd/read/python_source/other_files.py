@@ -56,6 +56,7 @@ HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[^0-9A-Za-z]
 KEEPS = re.compile(  # whose second size is no width
     r"((Attention|Transformer)(Block|Layer)?|(En|De)coderLayer|Feed_?Forward)$"
 )
+ATTENDS = re.compile(r"attn|attention", re.IGNORECASE)  # of queries, keys and values
 TABLE = re.compile(r"Embed(ding)?s?$")  # of a row for each whole number
 WIDTHS = (  # arguments for what a layer takes and gives, by their names
     ("in_channels", "in_features", "in_chs", "in_dim", "input_size", "in_chans", "dim"),
@@ -117,10 +118,14 @@ class ExternalModule(nn.Module):
         """The features that it takes, by what it is made with; 0 if they are not known."""
         return _widths(*self.__dict__["made_of"][2:])[0]
 
+    @property
+    def settings(self) -> list[Any]:
+        """What it is made with, those by name last."""
+        return tree_leaves(self.__dict__["made_of"][2:])
+
     def holds(self, kinds: tuple[type[nn.Module], ...]) -> list[nn.Module]:
         """Returns the layers of such kinds that it is made with, those of pictures first."""
-        given = tree_leaves(self.__dict__["made_of"][2:])
-        parts = [x for one in given if isinstance(one, nn.Module) for x in one.modules()]
+        parts = [x for one in self.settings if isinstance(one, nn.Module) for x in one.modules()]
         found = [one for one in parts if isinstance(one, kinds)]
         return sorted(found, key=lambda one: not isinstance(one, nn.Conv2d))
 
@@ -171,7 +176,8 @@ def box(
         raise machine.unknown_error(value)
     machine.boxes.setdefault(value.name, (value, place or machine.node))
     keeps = KEEPS.search(value.name) is not None
-    shape = _looked_up(value, arrays, *made) or _shape(arrays, *(((), {}) if keeps else made))
+    attended = _attended(value, arrays) or _looked_up(value, arrays, *made)
+    shape = attended or _shape(arrays, *(((), {}) if keeps else made))
     key = value.name, tuple(shape)
     machine.box_calls[key] = None
     shape = machine.typed_results.get(box_name(value.name), machine.box_fits.get(key, shape))
@@ -198,6 +204,19 @@ def _record_of_boxes(
         real = isinstance(one, Tensor) and one.is_floating_point()
         made.own[name] = box(machine, value, (one,), place=place) if real else one
     return made
+
+
+def _attended(value: UnknownValue, arrays: list[Tensor]) -> list[int] | None:
+    """Returns the shape of what attention gives: the places of the queries, the widths of values.
+
+    >>> query, value = torch.zeros(2, 5, 8), torch.zeros(2, 7, 3)
+    >>> _attended(UnknownValue("flash_attn_func", ""), [query, query, value])
+    [2, 5, 3]
+    """
+    if not ATTENDS.search(value.name) or len({x.dim() for x in arrays[:3]}) > 1 or len(arrays) < 3:
+        return None
+    query, _, values = (x.shape for x in arrays[:3])
+    return [*map(int, query[:-1]), int(values[-1])]
 
 
 def _looked_up(

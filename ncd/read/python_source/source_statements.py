@@ -303,7 +303,9 @@ def _try(machine: Interpreter, node: ast.Try, scope: Scope) -> None:
 
 
 def _expects_none(handler: ast.ExceptHandler) -> bool:
-    """Returns whether an exception handler is for a missing library."""
+    """Returns whether an exception handler does without a missing library."""
+    if any(isinstance(one, ast.Raise) for one in handler.body):
+        return False
     words = "Exception" if handler.type is None else ast.unparse(handler.type)
     return any(name in words for name in ("ImportError", "ModuleNotFoundError", "Exception"))
 

@@ -270,9 +270,9 @@ def dictionary_input(
     shapes: dict[str, str] = {}
     for key in (one for one in keys if isinstance(one, str)):
         width = settings.get(f"{key}_channels")
-        first, _, *rest = shape.split("x")
-        named = "x".join((first, str(width), *rest))
-        usual = named if type(width) is int and fits(named) else shape
+        first, *rest = shape.split("x")
+        named = "x".join((first, str(width), *rest[1:]))
+        usual = named if type(width) is int and rest and fits(named) else shape
         shapes[key] = own.get(f"{name}.{key}", usual)
     return shapes if 0 < len(shapes) <= KEYS else None
 

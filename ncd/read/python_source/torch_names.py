@@ -600,6 +600,8 @@ TORCH = Namespace(
                 "Variable": BuiltinFunction("Variable", _identity),
                 "profiler": PROFILER,
                 "function": Namespace("torch.autograd.function", OWN_GRADIENT),
+                **dict.fromkeys(("no_grad", "enable_grad"), QUIET["no_grad"]),
+                **native(set_grad_enabled=lambda machine, mode=True: NoOpContext()),
                 **OWN_GRADIENT,
             },
         ),

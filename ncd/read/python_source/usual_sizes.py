@@ -43,7 +43,7 @@ _NAMES: tuple[tuple[Any, str], ...] = (
         num_decoder_layers enc_layers dec_layers n_blocks num_blocks num_blks N cls_depth
         upscale_factor scale_factor mlp_mult frame_patch_size temporal_patch_size spatial_depth
         temporal_depth num_hierarchies block_repeats patch_height patch_width spatial_dims num_dims
-        n_dims
+        n_dims dimensions ndim ndims num_spatial_dims
         """,
     ),
     (4, "heads n_head n_heads num_heads nhead mlp_ratio expansion reduction num_experts h r"),

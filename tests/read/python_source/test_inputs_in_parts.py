@@ -175,6 +175,11 @@ def test_an_input_that_is_read_by_keys_is_a_dictionary(body: str, shapes: dict[s
     assert found == (shapes or None)
 
 
+def test_an_array_of_one_axis_in_a_dictionary_has_no_width() -> None:
+    found = dictionary_input(forward("return x['low'] + x['b']"), "x", "16", {"low_channels": 3})
+    assert found == {"low": "16", "b": "16"}
+
+
 @pytest.mark.parametrize(
     ("names", "settings", "shapes"),
     [
