@@ -64,7 +64,8 @@ test-newest:
 
 # The same with the oldest versions that the requirements permit, and the newest of what those need.
 # Of torch it is the same build: older ones for a CPU are in no index but PyTorch's own. So the lower
-# bound of torch is not tested here. Nor are types checked: old libraries know fewer of their own. CASES="--few 1 tests/run" runs some of the tests, and the browser's.
+# bound of torch is not tested here. Nor are types checked: old libraries know fewer of their own.
+# CASES="--few 1 tests/run" runs some of the tests, and the browser's.
 test-oldest:
 	rm -rf build/oldest build/uv
 	mkdir -p build && $(PYTHON) -m venv build/uv
