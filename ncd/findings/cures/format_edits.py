@@ -52,16 +52,18 @@ def _left_out(text: str, tree: ast.AST, kinds: tuple[torch.dtype, ...]) -> Itera
         new: str | None = None
         if method == "set_default_dtype" and len(kept.args) < len(node.args):
             new = ""
-        elif FORMAT_METHODS.get(method) in kinds or (method in ("to", "type") and not _given(kept)):
+        elif FORMAT_METHODS.get(method) in kinds or (
+            method in ("to", "type") and not _arguments(kept)
+        ):
             new = "" if node in alone else ast.unparse(node.func.value)  # type: ignore[attr-defined]
-        elif len(_given(kept)) < len(_given(node)):
+        elif len(_arguments(kept)) < len(_arguments(node)):
             new = ast.unparse(kept)
         edit = None if new is None else replacement_edit(text, node, new)
         if edit is not None:
             yield edit
 
 
-def _given(call: ast.Call) -> list[ast.expr]:
+def _arguments(call: ast.Call) -> list[ast.expr]:
     return [*call.args, *(word.value for word in call.keywords)]
 
 
