@@ -673,7 +673,8 @@ def _cut(asked: _Subject, id: str) -> Question:
     rest = DependenceProbe(circuit, asked.entry.training, cut)
     before, after = (_dependence(circuit, probe) for probe in (whole, rest))
     right = _remains(circuit, before, after)
-    every = [_input_words(circuit, {own}) for own in before.inputs if len(before.inputs) > 1]
+    several = [value.id for value in circuit.inputs if value.id in before.inputs]  # in their order
+    every = [_input_words(circuit, {own}) for own in several if len(several) > 1]
     alone = [ALONE] if before.reached_places and before.words != SAME else []
     order = [NOTHING, *alone, *every, right, SAME_DEPENDENCE]
     return _make_question(
