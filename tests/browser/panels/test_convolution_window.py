@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.page.test_visit import slider, until_query, visit
+from tests.support.polling import until
 
 pytestmark = pytest.mark.browser
 PAGE = "/convolution?x=16&filter=6&c=3&window=4.4"
@@ -116,3 +117,19 @@ def test_a_place_of_the_result_shows_what_it_sees(page: Page, address: str) -> N
     assert field.locator(".heat").get_attribute("src") != heat
     field.locator(".made .picture").press("ArrowDown")
     until_query(page, seen_from="1.0")
+
+
+BESIDE = """(panel) => {
+  const pictures = [...panel.querySelectorAll(".picture")];
+  const [taken, made] = pictures.map((each) => each.getBoundingClientRect());
+  const whole = panel.scrollWidth <= panel.clientWidth;
+  return taken.top === made.top && taken.right < made.left && whole;
+}"""
+
+
+@pytest.mark.parametrize("path", ["/transposed-convolution", "/receptive-field"])
+def test_the_result_stands_whole_beside_the_picture(page: Page, address: str, path: str) -> None:
+    visit(page, address, path)
+    for width, height in ((1280, 1024), (1440, 900), (1200, 1600), (390, 844)):
+        page.set_viewport_size({"width": width, "height": height})
+        until(lambda: panel(page).evaluate(BESIDE))
