@@ -374,3 +374,17 @@ class Placed(nn.Module):
     assert found.failure is None and found.shapes[0][-2:] == (8, 8)
     assert found.call.line.startswith("Placed(dim=64, side=8)(")
     assert {"dim", "side"} <= {*found.call.assumed}
+
+
+def test_a_part_is_drawn_where_nothing_tells_what_the_whole_is_given() -> None:
+    whole = """
+class Whole(nn.Module):
+    def __init__(self, tables):
+        super().__init__()
+        self.net, self.table = Net(8, 3), tables.lookup("x")
+    def forward(self, x):
+        return self.net(x)
+"""
+    found = read_source(SIZES + whole)
+    assert (found.call.drawn, found.shapes) == ("Net", ((1, 3),))  # as the whole makes it
+    assert "Whole is not drawn: it needs tables." in found.note

@@ -44,6 +44,8 @@ IN_INIT = {
     ),
     "while True: pass": "column 15: it takes more than 400,000 steps. Try shorter loops.",
     "self.a = self.lair": "column 18: AttributeError: 'Net' object has no attribute 'lair'.",
+    "self.a = width[0]": "column 18: int has no items.",
+    "self.a = width(3)": "column 18: int is not called here. Try a listed function.",
     "self.a = nn.Linear(2)": (
         "column 18: Linear lacks out_features. Try Linear(in_features=…, out_features=…)."
     ),

@@ -65,6 +65,11 @@ TOLD: dict[str, tuple[nn.Module, tuple[Tensor, ...], tuple[str, ...]]] = {
         (torch.tensor([-1, 2]),),
         ("The input holds whole numbers below 0, and the term takes real ones there.",),
     ),
+    "numbers below 0 of the second input": (
+        Called(lambda a, i: (a * 2, i * 2)),
+        (A, torch.tensor([-1, 2])),
+        ("Input 2 holds whole numbers below 0, and the term takes real ones there.",),
+    ),
     "a batch norm that is evaluated": (nn.BatchNorm1d(3).eval(), (A,), (EVALUATED,)),
     "a batch norm that learns": (nn.BatchNorm1d(3), (A,), ()),
     "one number for each channel": (nn.BatchNorm1d(4).eval(), (drawn(1, 4),), (EVALUATED,)),
