@@ -303,7 +303,7 @@ LONGEST_TEXT = 20_000  # of a text that is computed
 BITS = 256  # of a whole number
 NODE = ast.Pass()
 LINES = "source lines"  # what is noted on the nodes of torch's graph
-LOADED = ("torch.load(", "state_dict(")  # weights, through whose names a loop may go
+WEIGHT_LOADERS = ("torch.load(", "state_dict(")  # weights, through whose names a loop may go
 LONG_FORMATS = (torch.float32, torch.float64)
 
 Reader = Callable[["Interpreter", Any, Scope], Any]
@@ -532,7 +532,7 @@ class Interpreter:
     def items(self, value: Any) -> list[Any]:
         """Returns the items that a loop iterates over, up to a limit."""
         if isinstance(value, UnknownValue):
-            if self.strict and not value.name.startswith(LOADED):
+            if self.strict and not value.name.startswith(WEIGHT_LOADERS):
                 raise self.unknown_error(value)
             return []
         try:

@@ -176,7 +176,7 @@ def box(
         raise machine.unknown_error(value)
     machine.boxes.setdefault(value.name, (value, place or machine.node))
     keeps = KEEPS.search(value.name) is not None
-    attended = _attended(value, arrays) or _looked_up(value, arrays, *made)
+    attended = _attention_result(value, arrays) or _looked_up(value, arrays, *made)
     shape = attended or _shape(arrays, *(((), {}) if keeps else made))
     key = value.name, tuple(shape)
     machine.box_calls[key] = None
@@ -206,11 +206,11 @@ def _record_of_boxes(
     return made
 
 
-def _attended(value: UnknownValue, arrays: list[Tensor]) -> list[int] | None:
+def _attention_result(value: UnknownValue, arrays: list[Tensor]) -> list[int] | None:
     """Returns the shape of what attention gives: the places of the queries, the widths of values.
 
     >>> query, value = torch.zeros(2, 5, 8), torch.zeros(2, 7, 3)
-    >>> _attended(UnknownValue("flash_attn_func", ""), [query, query, value])
+    >>> _attention_result(UnknownValue("flash_attn_func", ""), [query, query, value])
     [2, 5, 3]
     """
     if not ATTENDS.search(value.name) or len({x.dim() for x in arrays[:3]}) > 1 or len(arrays) < 3:
