@@ -1,8 +1,10 @@
 """Drawings at a width in TeX units fit it, with labels of the usual size."""
 
 import re
+from io import BytesIO
 
 import pytest
+from PIL import Image
 
 import ncd
 from ncd.drawing.backends.drawing import Drawing
@@ -21,6 +23,7 @@ def test_a_drawing_on_paper_is_not_wider(name: str, width: str, points: float) -
     sizes = pdf_size(drawing), svg_size(drawing)
     wanted = [side / 2 * 72 / 72.27 for side in (drawing.box.width, drawing.box.height)]
     assert all(size == pytest.approx(wanted, abs=0.01) for size in sizes)
+    assert png_size(drawing) == pytest.approx(wanted, abs=1)  # whole pixels
 
 
 def pdf_size(drawing: Drawing) -> list[float]:
@@ -28,6 +31,12 @@ def pdf_size(drawing: Drawing) -> list[float]:
     found = re.search(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", drawing.pdf())
     assert found
     return [*map(float, found.groups())]
+
+
+def png_size(drawing: Drawing) -> list[float]:
+    """The sides of a PNG at the density that it states, in points of 1/72 inch."""
+    image = Image.open(BytesIO(drawing.png()))
+    return [72 * side / image.info["dpi"][0] for side in image.size]
 
 
 def svg_size(drawing: Drawing) -> list[float]:

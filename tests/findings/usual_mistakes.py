@@ -79,6 +79,30 @@ USUAL: tuple[tuple[str, str, int, str, str, str], ...] = (
         "return self.f(x.flatten(1))",
     ),
     (
+        "a batch that is flattened as well",
+        net(
+            "self.c = nn.Conv2d(1, 8, 3)\nself.f = nn.Linear(5408, 10)",
+            "return self.f(torch.flatten(self.c(x)))",
+            CALL.format("4, 1, 28, 28"),
+        ),
+        7,
+        "f",
+        "gets 21632 features: 4 · 8 · 26 · 26",
+        "return self.f(torch.flatten(self.c(x), 1))",
+    ),
+    (
+        "a batch that a view takes along, before a layer of another size",
+        net(
+            "self.c = nn.Conv2d(1, 8, 3)\nself.f = nn.Linear(128, 10)",
+            "x = self.c(x)\nreturn self.f(x.view(-1))",
+            CALL.format("4, 1, 28, 28"),
+        ),
+        7,
+        "f",
+        "gets 21632 features",
+        "return self.f(x.flatten(1))",
+    ),
+    (
         "a Flatten that a Sequential lacks",
         "nn.Sequential(nn.Conv2d(1, 4, 3), nn.Linear(2704, 10))(torch.randn(2, 1, 28, 28))",
         1,

@@ -20,7 +20,7 @@ from ncd.drawing.backends.painting import Stroke, is_flat, layers
 from ncd.drawing.backends.svg import write
 from ncd.drawing.elements import style
 from ncd.drawing.elements.fonts import FACES, FOLDER, Face, font_files
-from ncd.drawing.elements.primitives import Dot, DrawingData, PictureTile, Text
+from ncd.drawing.elements.primitives import Dot, DrawingData, PictureTile, Text, fast_replace
 from ncd.errors import LimitError, ParseError, SizeError, short_repr
 from ncd.language.arguments import positive
 
@@ -178,7 +178,7 @@ LARGEST = 100e6  # pixels, four bytes each
 MAX_SHADOW_PIXELS = (
     25e6  # pixels times fences; a soft shadow costs a third of a second for each million
 )
-UNITS = 96  # drawing units in an inch, as CSS has it
+INCH = 72  # points
 RENDER = """
 import json, sys, resvg_py
 sys.stdout.buffer.write(bytes(resvg_py.svg_to_bytes(**json.load(sys.stdin))))
@@ -193,13 +193,13 @@ def png(drawing: DrawingData, scale: float) -> bytes:
     pixels = _pixels(drawing, scale)
     shadows = pixels * sum(not fence.brackets for fence in drawing.fences) <= MAX_SHADOW_PIXELS
     made = _run_resvg(
-        svg_string=write(drawing, fonts=False, shadows=shadows),
+        svg_string=write(fast_replace(drawing, paper_unit=0.0), fonts=False, shadows=shadows),
         skip_system_fonts=True,
         font_files=[str(path) for path in font_files()],
         zoom=scale,
         background=style.paint_colour("page", drawing.dark, drawing.palette),
     )
-    made = png_chunks.with_density(made, scale * UNITS)
+    made = png_chunks.with_density(made, scale * INCH / drawing.points)
     made = png_chunks.with_text(made, "Description", drawing.description)
     return png_chunks.with_text(made, "Title", drawing.title)
 

@@ -20,7 +20,7 @@ from ncd.findings.cures.candidate import (
     replacement_edit,
 )
 from ncd.findings.failures.call_reasons import CLASSES, LOSSES, PAIRS, is_view
-from ncd.findings.failures.failure import Failure, equation
+from ncd.findings.failures.failure import Failure, equation, flattening_call
 from ncd.findings.reading.axis_range import NoAxis
 from ncd.findings.reading.finding import Edit, further_argument
 
@@ -229,6 +229,22 @@ def shape_edits(failure: Failure) -> Iterator[Candidate]:
     yield from _flatten_layer(failure)
     yield from _resize_edits(failure)
     yield from _cut_table(failure)
+
+
+def batch_edits(failure: Failure) -> Iterator[Candidate]:
+    """Yields a flattening without the batch: ``torch.flatten(x, 1)`` for ``torch.flatten(x)``."""
+    call = flattening_call(failure)
+    node = call.node if call is not None else None
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return
+    function = ast.unparse(node.func)
+    if node.args and function == "torch.flatten":
+        new = f"torch.flatten({ast.unparse(node.args[0])}, 1)"
+    else:
+        new = f"{function.rpartition('.')[0]}.flatten(1)"
+    edit = replacement_edit(failure.trace.text, node, new)
+    if edit is not None:
+        yield Candidate((edit,), 0.2, "batch")
 
 
 def _operand(failure: Failure, number: int) -> ast.expr | None:

@@ -170,6 +170,15 @@ def flattened_sizes(failure: Failure, array: Tensor) -> tuple[tuple[int, ...], T
     )
 
 
+def flattening_call(failure: Failure) -> TracedCall | None:
+    """Returns the call that joined all axes of the failing array, its batch among them, into one.
+
+    What had three axes may also be a single picture.
+    """
+    joined = flattened_sizes(failure, failure.arrays[0]) if len(failure.values()) == 1 else None
+    return joined[1] if joined and len(joined[1].shapes[0]) == len(joined[0]) else None
+
+
 def history(failure: Failure, array: Tensor, axis: int, most: int = 12) -> list[int]:
     """Returns how the size of an axis came about, from the input on: 49, 24, 12, 6, 3, 1."""
     recorder = failure.trace.recorder
