@@ -40,6 +40,10 @@ def _format_reason(failure: Failure) -> str:
     if not isinstance(error, WrongFormat) or call is None:
         return ""
     given, taken = (str(one or "").removeprefix("torch.") for one in (error.given, error.taken))
+    if error.taken is torch.int64:
+        at = next(i for i, one in enumerate(call.takes) if one.dtype is error.given)
+        shape = shape_words(failure.trace.recorder.values(call.shapes[at]))
+        return f"{_head(failure)} takes whole numbers of int64, but gets {shape} of {given}."
     shape = shape_words(failure.trace.recorder.values(call.shapes[0]))
     if error.taken is None or not (error.given.is_floating_point or error.given.is_complex):
         holds = "True and False" if error.given is torch.bool else "whole ones"

@@ -111,7 +111,7 @@ def failure_of(trace: SourceTrace) -> Failure | None:
     tests = trace.table.tests
     if call is not None:
         tests = [one for one in tests if one.call == call.number]
-    last = _reason(tests)
+    last = _reason(tests) if call is not None else (None, *tests)[-1]
     place = made if isinstance(made, ast.Call) else None
     return Failure(trace, trace.node, path, layer, place, call, arrays, last)
 
@@ -283,7 +283,8 @@ def equation(failure: Failure) -> tuple[str, Any, Any] | None:
             if (parts := _rounding_parts(one)) is not None and parts[0] == other:
                 return "divisible", *parts
         return ("equal", *_without_shared_factors(a, b))
-    less = {"StrictLessThan": (0, 1), "LessThan": (0, 1), "StrictGreaterThan": (1, 0)}
+    less = {"StrictLessThan": (0, 1), "LessThan": (0, 1)}
+    less |= {"StrictGreaterThan": (1, 0), "GreaterThan": (1, 0)}
     order = less.get(type(expr).__name__)
     if order is not None and len(expr.args) == 2:
         small, large = (expr.args[i] for i in order)
@@ -319,8 +320,11 @@ def equation_words(failure: Failure) -> str:
     kind, a, b = found
     left, right = size_words(failure, a), size_words(failure, b)
     values = failure.value(a), failure.value(b)
-    if values[0] == values[1] or max(values) >= sys.maxsize:
+    if max(map(abs, values)) >= sys.maxsize:
         return ""  # torch itself asks whether a number fits into 64 bits
+    if values[0] == values[1]:
+        strict = failure.test is not None and type(failure.test.expr).__name__.startswith("Strict")
+        return f"{right} is not more than {left}" if kind == "at most" and strict else ""
     if kind == "divisible":
         return f"{left} is not divisible by {right}"
     return (

@@ -29,6 +29,17 @@ REAL = (  # which torch has for real numbers alone
     *("adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d"),
     *("adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d"),
 )
+INDICES = {  # where an array of whole numbers stands that has 64 bits
+    **dict.fromkeys(("cross_entropy", "nll_loss", "take", "take_along_dim"), 1),
+    **dict.fromkeys(("index_fill", "index_copy", "multi_margin_loss"), 1),
+    "one_hot": 0,
+}
+SHORT_INDICES = {  # or 32 bits
+    **dict.fromkeys(("gather", "scatter", "scatter_add", "index_select", "index_add"), 1),
+    **dict.fromkeys(("embedding", "embedding_bag"), 0),
+}
+MAX_PLACES = 9
+BYTES = ("cross_entropy", "nll_loss")  # which take them too
 DROPOUTS = ("dropout", "dropout1d", "dropout2d", "dropout3d", "feature_dropout", "alpha_dropout")
 OF_TENSORS = ("unfold",)  # as a method a cut of any array, as a function of nn.functional not
 OTHER_CONVERSION = re.compile(r"autocast\(|Accelerator\(|deepspeed|\bamp\.initialize\(")
@@ -57,6 +68,7 @@ def check_formats(machine: Interpreter, call: Any) -> None:
     trains = call.name in DROPOUTS and words.get("training", words.get(2, True))
     if (call.name in REAL or trains) and not _is_real(first) and not _is_method(call):
         raise WrongFormat(first.dtype, None)
+    _check_indices(call)
     if call.name not in (*PRODUCTS, *NORMS):
         return
     weights = [one for one in call.takes[2:] if isinstance(one, nn.Parameter)]
@@ -64,6 +76,18 @@ def check_formats(machine: Interpreter, call: Any) -> None:
         if _differ(machine, call.name, first, other):
             line = machine.converted_weights.get(id(other), (None, 0))[1]
             raise WrongFormat(first.dtype, other.dtype, line)
+
+
+def _check_indices(call: Any) -> None:
+    """Raises WrongFormat for whole numbers of too few bits where places or classes are told."""
+    place = {**INDICES, **SHORT_INDICES}.get(call.name, MAX_PLACES)
+    if len(call.takes) <= place or _is_real(call.takes[place]):
+        return
+    kind = call.takes[place].dtype
+    short = (torch.int32,) if call.name in SHORT_INDICES else ()
+    byte = (torch.uint8,) if call.name in BYTES and call.takes[place].dim() < 2 else ()
+    if kind not in (torch.int64, *short, *byte):
+        raise WrongFormat(kind, torch.int64)
 
 
 def _differ(machine: Interpreter, name: str, first: Tensor, other: Tensor) -> bool:

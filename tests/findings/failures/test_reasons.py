@@ -210,7 +210,7 @@ INSIDE = (
     ("h = 6", "assert x.size(1) <= self.h - 5", "3, 2, 4",
      "`assert x.size(1) <= self.h - 5` does not hold: 2 (the length of the input, line 7) is more than 1 (from h, line 4; line 6)."),
     ("", "assert x.size(1) < 2", "3, 2, 4",
-     "`assert x.size(1) < 2` does not hold."),
+     "`assert x.size(1) < 2` does not hold: 2 (line 6) is not more than 2 (the length of the input, line 7)."),
     ("", "assert x.size(1) != 2", "3, 2, 4",
      "`assert x.size(1) != 2` does not hold."),
     ("h = 6", "assert x.size(2) // self.h * self.h == x.size(2)", "3, 2, 4",

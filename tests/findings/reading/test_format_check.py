@@ -221,3 +221,54 @@ def test_formats_that_go_together_are_no_failure_and_are_drawn(call: str) -> Non
     assert reading.failure is None
     assert reading.shapes == ((2 if call == "model = Net().half()" else 4, 3),)
     assert torch.get_default_dtype() == torch.float32
+
+
+WHOLE = (  # calls that take whole numbers t, of 4 numbers below 3
+    *("F.cross_entropy(x, t)", "F.nll_loss(x, t)", "F.one_hot(t, 3)", "torch.take(x, t)"),
+    *("F.nll_loss(x[:, :, None, None], t.view(4, 1, 1))", "F.multi_margin_loss(x, t)"),
+    *("torch.take_along_dim(x, t.view(4, 1), 1)", "x.index_fill(0, t, 0.0)"),
+    *("x.index_copy(0, t, x)", "x.index_add(0, t, x)", "x.index_select(0, t)"),
+    *("x.gather(1, t.view(4, 1))", "x.scatter(1, t.view(4, 1), 1.0)"),
+    *("x.scatter_add(1, t.view(4, 1), x[:, :1])", "F.embedding(t, x)"),
+    *("nn.CrossEntropyLoss()(x, t)", "nn.Embedding(4, 3)(t)", "F.cross_entropy(x, x)"),
+)
+
+
+@pytest.mark.parametrize("call", WHOLE)
+def test_whole_numbers_of_few_bits_are_refused_just_where_torch_refuses_them(call: str) -> None:
+    for move in ("long()", "int()", "short()", "to(torch.int8)"):
+        text = f"x = torch.ones(4, 3)\nt = torch.tensor([0, 1, 1, 0]).{move}\ny = {call}"
+        try:
+            exec(text, {"torch": torch, "nn": nn, "F": F})
+            takes = True
+        except (RuntimeError, IndexError):
+            takes = False
+        failure = failure_of(SourceTrace(text, symbolic=False).read())
+        assert (failure is None) is takes, move
+
+
+def test_classes_of_32_bits_become_64() -> None:
+    text = "x = torch.randn(5, 3)\ny = torch.randint(0, 3, (5,)).int()\nF.cross_entropy(x, y)"
+    (found,) = findings(text)
+    words = "`F.cross_entropy(x, y)` takes whole numbers of int64, but gets 5 of int32."
+    assert found.says == words
+    assert found.cures[0].text.split("\n")[2] == "F.cross_entropy(x, y.long())"
+
+
+ASSERTED = {  # an assertion on an array of 1 × 4 × 3, and what it says
+    "x.size(2) >= 5": "5 (line 9) is more than 3 (the length of the input, line 11)",
+    "x.size(2) > 3": "3 (the length of the input, line 11) is not more than 3 (line 9)",
+    "x.shape[2] <= 2": "3 (the length of the input, line 11) is more than 2 (line 9)",
+    "x.shape[2] < 3": "3 (line 9) is not more than 3 (the length of the input, line 11)",
+}
+
+
+@pytest.mark.parametrize("claim", ASSERTED)
+def test_an_assertion_about_sizes_says_them(claim: str) -> None:
+    head = "class N(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    made = "        self.c = nn.Conv1d(2, 4, 1)\n\n"
+    body = f"{made}    def forward(self, x):\n        x = self.c(x)\n"
+    claimed = f"        # sizes\n        assert {claim}\n        return x\n"
+    text = f"{head}{body}{claimed}N()(torch.randn(1, 2, 3))"
+    (found,) = findings(text)
+    assert found.says.startswith(f"`assert {claim}` does not hold: {ASSERTED[claim]}.")
