@@ -120,7 +120,7 @@ class ExternalModule(nn.Module):
 
     @property
     def settings(self) -> list[Any]:
-        """What it is made with, those by name last."""
+        """The arguments with which it is made, those by name last."""
         return tree_leaves(self.__dict__["made_of"][2:])
 
     def holds(self, kinds: tuple[type[nn.Module], ...]) -> list[nn.Module]:
