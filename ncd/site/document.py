@@ -369,7 +369,7 @@ class Slide:
     """A view: its title, a caption, the drawing if there is one, and HTML below it.
 
     ``hides_sizes`` hides the sizes until a click; ``axes`` are highlighted, as ``k,h``, and
-    ``select`` is the id of the selection.
+    ``select`` is the id of the selection. ``question`` is HTML below the drawing.
     """
 
     title: str
@@ -380,6 +380,7 @@ class Slide:
     hides_sizes: bool = False
     axes: str = ""
     select: str = ""
+    question: str = ""
 
 
 def slides_html(slides: Sequence[Slide], title: str = "") -> str:
@@ -409,9 +410,10 @@ def _slide(slide: Slide, n: int) -> str:
         facts = f"<details><summary>Show the sizes</summary>{facts}</details>"
     panel = f'<div class="panel">{slide.panel}</div>' if slide.panel else ""
     drawn = svg(slide.drawing) if slide.drawing is not None else ""
+    asked = f'<div class="asked">{slide.question}</div>' if slide.question else ""
     return (
         f'<section class="slide" aria-label="{markup.text(slide.title)}"{" hidden" if n else ""} '
         f'data-axes="{markup.text(slide.axes)}" data-select="{markup.text(slide.select)}">'
         f'<h1>{markup.text(slide.title)}</h1>{caption}<div class="drawing whole">{drawn}</div>'
-        f"{facts}{panel}</section>"
+        f"{asked}{facts}{panel}</section>"
     )

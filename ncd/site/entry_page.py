@@ -16,10 +16,10 @@ from ncd.drawing.backends.drawing import Drawing
 from ncd.drawing.legend.legend import legend_entries
 from ncd.errors import NCDError
 from ncd.installation import package_path
-from ncd.language.axes import Array, Axis
 from ncd.language.terms import Term
 from ncd.site import markup
 from ncd.site.markup import mathml
+from ncd.site.question_html import question_html
 from ncd.systems.catalogue import CATALOGUE
 from ncd.systems.catalogue_entry import Entry
 from ncd.systems.lessons.computed_questions import Question, question
@@ -223,7 +223,7 @@ def _step(entry: Entry, view: LessonStep, shown: Entry) -> str:
     else:
         href = address(str(LessonStep(view.page, view.query)), "../")
         link = f'<a href="{href}">{markup.text(says)}</a>'
-    return link + "".join(map(_question_html, _questions(view, shown)))
+    return link + "".join(map(question_html, _questions(view, shown)))
 
 
 def _questions(view: LessonStep, entry: Entry) -> Iterator[Question]:
@@ -236,25 +236,6 @@ def _questions(view: LessonStep, entry: Entry) -> Iterator[Question]:
         return
     if found:
         yield found
-
-
-def _question_html(found: Question) -> str:
-    answers = " · ".join(map(_answer, found.answers))
-    pairs = zip(found.answers, found.feedback, strict=True)
-    faults = "".join(
-        f"<li>{_answer(said)}: {markup.sentence(why)}</li>" for said, why in pairs if why
-    )
-    return (
-        f"<p>{markup.sentence(found.text)} <span class='muted'>{answers}</span></p><details>"
-        f"<summary>The answer</summary><p><b>{_answer(found.answer)}</b> "
-        f"{markup.sentence(found.explanation)}</p><ul>{faults}</ul></details>"
-    )
-
-
-def _answer(answer: Array | Axis | str) -> str:
-    if isinstance(answer, Array):
-        return markup.axes_with_sizes(answer)
-    return markup.axis(answer) if isinstance(answer, Axis) else markup.sentence(answer)
 
 
 # --- The cards of the gallery: what a system is found by

@@ -7,6 +7,7 @@ import pytest
 
 import ncd
 from ncd.app.host.presenter_endpoints import presentation_html
+from ncd.systems.lessons.computed_questions import question
 from ncd.systems.lessons.lesson import MAX_VIEWS
 from tests.site.test_document import Balance
 
@@ -39,6 +40,21 @@ def test_the_file_is_sound_and_asks_for_nothing() -> None:
     assert balance.open == []
     assert "default-src 'none'" in text and "http-equiv" in text
     assert "<filter" not in text
+
+
+def test_a_question_is_asked_and_its_answer_is_closed() -> None:
+    text = presentation_html(f"{MHA}?h=2&ask=shape:v7;{MHA}?ask=parameters:h=8")
+    first, second = Slides(text).texts
+    found = question(ncd.catalogue[MHA], ncd.catalogue[MHA].settings({"h": 2}), "shape:v7")
+    assert found and found.text in first and "What becomes of the 32,768 parameters?" in second
+    one, other = text.split('class="slide"')[1:]
+    for slide in (one, other):
+        shown, closed = slide.split("<summary>The answer</summary>")
+        assert found.explanation in closed or "twice as many" in closed
+        assert found.explanation not in shown
+    hidden = "an axis of the array that is asked for"
+    assert (one.count(hidden), other.count(hidden)) == (3, 0)
+    assert 'data-select="v7"' in one and "<summary>Show the sizes</summary>" in one
 
 
 def test_a_slide_is_what_the_page_shows() -> None:

@@ -33,16 +33,20 @@ from ncd.app.scene.edited_system import entry_of
 from ncd.app.scene.scene import Scene, build_term
 from ncd.app.scene.session_weights import shipped_or_served
 from ncd.app.state import knobs, selection
+from ncd.app.state.hide_sizes import hide_in_drawing
 from ncd.app.state.knobs import SEED
 from ncd.app.state.link_text import MARK, compress_text, decompress_text, split_address
+from ncd.app.teach.lesson_view import asking
 from ncd.drawing.backends.drawing import Drawing
 from ncd.errors import LimitError, NCDError, ParseError
 from ncd.explain.colour_scale import ColourRange
 from ncd.language.terms import Term
 from ncd.site import markup, source_listing
 from ncd.site.document import Slide, slides_html
+from ncd.site.question_html import question_html
 from ncd.systems.catalogue import CATALOGUE
 from ncd.systems.catalogue_entry import Entry
+from ncd.systems.lessons.computed_questions import question
 from ncd.systems.lessons.lesson import FILE as LONGEST
 from ncd.systems.lessons.lesson import Lesson, lesson_of
 from ncd.systems.training.trained_weights import proofreading
@@ -214,17 +218,23 @@ def _slide(entry: Entry, said: Mapping[str, str], caption: str) -> Slide:
         words = f"<p>{markup.text(str(refused.error))}</p>" if refused else ""
         return Slide(entry.title, _slide_drawing(term, entry), caption, words)
     folded = selection.folded_in(scene.circuit, said.get(selection.FOLDED, selection.AUTO))
-    covered = said.get("quiz") == "1"
+    found = question(entry, scene.settings, said.get(selection.QUESTION_KEY, ""))
+    scene = asking(scene, found) if found else scene
+    drawn = ncd.draw(scene.term, **scene.draw_options, folded=folded)
+    if scene.hidden_sizes:
+        drawn = hide_in_drawing(drawn, scene.circuit, scene.hidden_sizes)
+    covered = said.get("quiz") == "1" or scene.hidden_sizes is not None
     facts = axis_chips_html(scene.circuit) + _costs(scene)
     return Slide(
         entry.title,
-        ncd.draw(scene.term, **scene.draw_options, folded=folded),
+        drawn,
         caption,
         facts,
         _panel(scene, said) if said.get("with") == "panel" and not covered else "",
         covered,
         selection.known_axes(scene.circuit, entry, said.get(selection.AXES, "")),
-        said.get(selection.SELECTED_KEY, "")[:20],
+        found.subject_id if found else said.get(selection.SELECTED_KEY, "")[:20],
+        question_html(found) if found else "",
     )
 
 

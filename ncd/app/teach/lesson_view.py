@@ -90,10 +90,15 @@ CSS = read_static("teach/prediction.css")
 def with_question(scene: Scene) -> Scene:
     """Returns the scene with what is asked for selected, and hidden if its shape is asked for."""
     found = current_question(scene)
-    if found is None or not found.subject_id:
+    return asking(scene, found, bool(_chosen_answer(scene))) if found else scene
+
+
+def asking(scene: Scene, found: Question, answered: bool = False) -> Scene:
+    """Returns a scene with the subject of a question selected, and hidden until it is answered."""
+    if not found.subject_id:
         return scene
     chosen = replace(scene.with_selection(found.subject_id), subject_id=found.subject_id)
-    if _chosen_answer(scene) or not found.hides:
+    if answered or not found.hides:
         return chosen
     others = frozenset(scene.circuit.values) - {found.subject_id}
     return replace(chosen, hidden_sizes=HiddenSizes(found.subject_id, others))
