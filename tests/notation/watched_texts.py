@@ -20,7 +20,7 @@ from ncd.errors import NCDError
 from ncd.notation.term_reader import TextError
 from ncd.read.recognise import Reading
 from tests.notation.hostile_texts import KINDS, mutations
-from tests.read.python_source.watched import BAD, of_torch
+from tests.support.watched import BAD, of_torch
 
 OWN = str(Path(ncd.__file__).parents[1] / "assets" / "fonts")
 

@@ -9,7 +9,7 @@ from ncd.findings.silent.model_runs import Source
 from ncd.findings.silent.silent_search import silent
 from ncd.language.terms import Term
 from tests.findings.silent.right_sources import RIGHT
-from tests.read.python_source import sources
+from tests.support import sources
 
 FILES = {
     name: text for name, text in vars(sources).items() if isinstance(text, str) and name.isupper()

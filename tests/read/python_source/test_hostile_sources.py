@@ -6,13 +6,13 @@ import json
 import subprocess
 import sys
 
-from tests.read.python_source.hostile import hostile
+from tests.support.hostile import hostile
 from tests.support.sampling import count
 
 
 def watched(mutations: int) -> dict[str, object]:
     """Returns what was seen while all hostile sources and some mutations were read."""
-    command = [sys.executable, "-m", "tests.read.python_source.watched", str(mutations)]
+    command = [sys.executable, "-m", "tests.support.watched", str(mutations)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     found: dict[str, object] = json.loads(done.stdout)
     return found

@@ -14,7 +14,7 @@ from ncd.notation.term_reader import TextError
 from ncd.read.python_source.one_line import take_shape
 from ncd.read.python_source.source_reader import read_source
 from ncd.read.recognise import Reading
-from tests.read.python_source.layer_lines import SHAPED, VALUED, Shapes
+from tests.support.layer_lines import SHAPED, VALUED, Shapes
 
 
 def called(layer: str, shapes: Shapes) -> str:

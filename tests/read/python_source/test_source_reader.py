@@ -13,7 +13,7 @@ from torch import Tensor, nn
 import ncd
 from ncd.read.python_source.source_reader import read_source
 from ncd.read.python_source.torch_layers import placeholder
-from tests.read.python_source.sources import LANGUAGE_MODEL, LENET, PATCHES, RESIDUAL
+from tests.support.sources import LANGUAGE_MODEL, LENET, PATCHES, RESIDUAL
 
 
 def defined(source: str) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-from tests.read.python_source.sources import LENET
+from tests.support.sources import LENET
 
 LINES = """
 import os; os.system("touch /tmp/harm")

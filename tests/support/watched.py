@@ -20,8 +20,8 @@ import ncd
 from ncd.errors import NCDError
 from ncd.jobs.source_job import MEMORY, warm_up
 from ncd.read.python_source.source_reader import read_source
-from tests.read.python_source.hostile import hostile, mutations
-from tests.read.python_source.sources import LENET, PATCHES
+from tests.support.hostile import hostile, mutations
+from tests.support.sources import LENET, PATCHES
 
 BAD = (
     *("exec", "import", "open", "socket", "subprocess", "os.", "ctypes", "shutil", "pty", "pickle"),
