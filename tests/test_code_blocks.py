@@ -21,8 +21,10 @@ import pytest
 import yaml
 from IPython.core.inputtransformer2 import TransformerManager
 
+import ncd
 from ncd.__main__ import main, parser
 from ncd.installation import ROOT
+from ncd.systems.lessons.lesson import Lesson
 
 PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
@@ -55,6 +57,10 @@ def test_every_block_is_right(
                 (*_, document) = filter(None, yaml.safe_load_all(code))
                 known = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]
                 assert set(document.get("services", ())) <= set(known)
+            case "json":
+                assert Lesson.of_json(code, ncd.catalogue).views
+            case "nginx":
+                assert all(line.endswith(("{", ";", "}")) for line in code.splitlines())
             case "toml":
                 assert tomllib.loads(code)
             case "ini":

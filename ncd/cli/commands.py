@@ -92,7 +92,7 @@ def show(args: argparse.Namespace) -> int:
         data = {"name": system.name, "knobs": system.settings, **types}
         return print_json({**data, **circuit_data(circuit), **cost_data(circuit, total)})
     print(f"{system.headline}\n{system.term.dom} → {system.term.cod}\n")
-    rows = [("state", "array", "axes", "shape"), *_state_rows(circuit)]
+    rows = [("state", "array", "axes", "shape", "made by"), *_state_rows(circuit)]
     for loop in circuit.loops:
         rows += [("",), (_loop_text(loop),), *_state_rows(loop.bodies[0])]
     print_table(rows)
@@ -366,13 +366,15 @@ def crowd(args: argparse.Namespace) -> int:
 
 def _state_rows(circuit: Circuit) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
+    makers = {made.id: cell.op.display_name for cell in circuit.cells for made in cell.outputs}
     for number, state in enumerate(circuit.states):
         for place, value in enumerate(state):
             axes = ", ".join(axis.sized_words for axis in value.array)
             if value.array.below:
                 axes = f"{axes} of whole numbers below {value.array.below.sized_words}".strip()
             first = str(number) if place == 0 else ""
-            rows.append((first, value.id, axes, _shape(value.array.shape)))
+            shape = _shape(value.array.shape)
+            rows.append((first, value.id, axes, shape, makers.get(value.id, "")))
     return rows
 
 

@@ -125,13 +125,13 @@ def test_a_row_for_each_array_names_its_axes_and_what_it_holds() -> None:
     term = ncd.Id("~y:2 m:3, y:2#v:5") >> ncd.Softmax("m") @ ncd.Id("y#v")
     rows = commands._state_rows(ncd.elaborate(term))
     assert rows == [
-        ("0", "v0", "y 2, m 3", "2×3"),
-        ("", "v1", "y 2 of whole numbers below v 5", "2"),
-        ("1", "v2", "y 2, m 3", "2×3"),
-        ("", "v1", "y 2 of whole numbers below v 5", "2"),
+        ("0", "v0", "y 2, m 3", "2×3", ""),
+        ("", "v1", "y 2 of whole numbers below v 5", "2", ""),
+        ("1", "v2", "y 2, m 3", "2×3", "Softmax"),
+        ("", "v1", "y 2 of whole numbers below v 5", "2", ""),
     ]
     (row,) = commands._state_rows(ncd.elaborate(ncd.Id("()#v:5")))
-    assert row == ("0", "v0", "of whole numbers below v 5", "()")
+    assert row == ("0", "v0", "of whole numbers below v 5", "()", "")
 
 
 def test_an_import_lists_its_boxes_and_notes(capsys: Capture) -> None:
