@@ -86,6 +86,20 @@ LAYER_NAME = re.compile(r"(torch\.)?nn\.\w{1,60}")
 ONE_SHAPE = re.compile(r"\(?\d{1,12}(\s*[x×,]\s*\d{1,12})+\)?")
 NOTEBOOK = re.compile(r'"cell_type"\s*:')
 MESSAGE = re.compile(r"^(Traceback \(most recent call last\):|\w*(Error|Exception): )", re.M)
+IMPORT = r"^[ \t]*(?:import|from)[ \t]+"
+TORCH = re.compile(rf"{IMPORT}torch\b", re.M)
+FRAMEWORKS = {
+    "tensorflow": "TensorFlow",
+    "keras": "Keras",
+    "jax": "JAX",
+    "flax": "Flax",
+    "haiku": "Haiku",
+    "mxnet": "MXNet",
+    "paddle": "PaddlePaddle",
+    "mlx": "MLX",
+    "tinygrad": "tinygrad",
+}
+OF_FRAMEWORK = re.compile(rf"{IMPORT}({'|'.join(FRAMEWORKS)})\b", re.M)
 LAYER_LINES, SOURCES = "a line of PyTorch", "PyTorch source"  # the kinds of text that it is
 
 
@@ -102,7 +116,7 @@ def is_source(text: str) -> bool:
     >>> is_source("import torch\\nclass Net(torch.nn.Module): ..."), is_source("nn.Linear(8, 3)")
     (True, True)
     """
-    if text.lstrip().startswith(("{", "<")):
+    if text.lstrip().startswith(("{", "<")) or _framework_import(text):
         return False
     return is_line(text) or SOURCE.search(text) is not None
 
@@ -128,8 +142,20 @@ def is_file(text: str) -> bool:
     return text.lstrip().startswith("<")
 
 
+def _framework_import(text: str) -> re.Match[str] | None:
+    """Returns the first import of another framework, in a text that does not import torch."""
+    return None if TORCH.search(text) else OF_FRAMEWORK.search(text)
+
+
 def _check_kind(text: str) -> None:
     """Raises TextError for a text that is often pasted, and from which no term can be read."""
+    if (other := _framework_import(text)) is not None:
+        fact = f"this is written for {FRAMEWORKS[other[1]]}, and PyTorch is what is read here"
+        before = text[: other.start(1)]
+        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+        raise TextError(
+            fact, line, column, cure="the same layers of torch.nn, such as nn.Linear(8, 3)"
+        )
     if MESSAGE.search(text):
         fact = "this is the message of an error, not the code that it is about"
         raise TextError(fact, 1, 1, cure="the class that fails, with its call as the last line")

@@ -103,6 +103,30 @@ USUAL: tuple[tuple[str, str, int, str, str, str], ...] = (
         "return self.f(x.flatten(1))",
     ),
     (
+        "features of a class that nothing calls",
+        net(
+            "self.c = nn.Conv2d(1, 64, 9)\nself.f = nn.Linear(1000, 10)",
+            "x = F.max_pool2d(self.c(x), 2)\nreturn self.f(x.view(x.size(0), -1))",
+            "",
+        ),
+        7,
+        "f",
+        "The assumed input 1 × 1 × 28 × 28 does not fit: f (Linear) gets 6400 features",
+        "self.f = nn.Linear(6400, 10)",
+    ),
+    (
+        "rows of a fixed length, for which the parts of one picture are no batch",
+        net(
+            "self.c = nn.Conv2d(1, 64, 9)\nself.f = nn.Linear(576, 10)",
+            "x = F.max_pool2d(self.c(x), 2)\nreturn self.f(x.view(-1, 576))",
+            "",
+        ),
+        10,
+        "",
+        "1 × 64 × 10 × 10 has 6,400 numbers, which is no multiple of 576",
+        "return self.f(x.view(-1, 64 * 10 * 10))",
+    ),
+    (
         "a Flatten that a Sequential lacks",
         "nn.Sequential(nn.Conv2d(1, 4, 3), nn.Linear(2704, 10))(torch.randn(2, 1, 28, 28))",
         1,

@@ -37,11 +37,20 @@ TEXTS = {
     "x @ y": f"column 1: there is nothing called 'x'. Try {TERM}.",
     "pip install torch": f"column 5: the text is no code from here on. Try {TERM}.",
     "Linear(2nd)": f"column 8: a number and a word stand together here. Try {TERM}.",
+    "from tensorflow import keras\nclass Net(keras.Model): pass": (
+        "column 6: this is written for TensorFlow, and PyTorch is what is read here. "
+        "Try the same layers of torch.nn, such as nn.Linear(8, 3)."
+    ),
     "rearrange(torch.eye(3), 'a b -> b a')": (
         "column 1: an array is only named here, and its shape is not read. "
         "Try a name, and its shape on a line below, such as 2x3."
     ),
 }
+
+
+def test_what_imports_torch_is_read_whatever_else_it_imports() -> None:
+    assert is_source("import jax\nimport torch\nclass Net(torch.nn.Module): ...")
+    assert not is_source("import jax\nclass Net(nn.Module): ...")
 
 
 @pytest.mark.parametrize(("text", "message"), TEXTS.items(), ids=range(len(TEXTS)))

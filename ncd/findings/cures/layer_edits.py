@@ -37,6 +37,7 @@ from ncd.read.python_source.interpreter import SETTINGS, SourceModule
 GIVES = ("out_features", "out_channels", "hidden_size")
 LONGEST = 60  # letters of a product that may stand in several places
 TWINS = 8  # equal products that are changed together
+LEAST_SIZE = 64
 FIXED_SWITCHES = (
     "bias",
     "inplace",
@@ -64,8 +65,12 @@ def argument_edits(failure: Failure) -> Iterator[Candidate]:
     )
     products = _products(failure.trace.tree) if calls else {}
     for call in calls:
+        if call is failure.node and any(isinstance(one, ast.UnaryOp) for one in call.args):
+            wanted = wanted[:1]  # beside -1, other sizes would take the batch apart
         for argument in (*call.args, *(word.value for word in call.keywords)):
-            if not isinstance(argument, ast.Name | ast.BinOp | ast.Attribute):
+            if not isinstance(argument, ast.Name | ast.BinOp | ast.Attribute) and not (
+                call is failure.node and _is_size(argument)
+            ):
                 continue
             twins = products.get(ast.unparse(argument), [])
             for value in dict.fromkeys(wanted):
@@ -84,11 +89,16 @@ def argument_edits(failure: Failure) -> Iterator[Candidate]:
                         )
 
 
+def _is_size(node: ast.AST) -> bool:
+    """Returns whether a node is a number that is hardly equal to another one by chance."""
+    return isinstance(node, ast.Constant) and type(node.value) is int and node.value >= LEAST_SIZE
+
+
 def _products(tree: ast.AST) -> dict[str, list[ast.expr]]:
-    """Returns the products and sums of a text by their words: equal ones may have to go along."""
+    """Returns the products, sums and sizes of a text by their words: equal ones may go along."""
     found: dict[str, list[ast.expr]] = {}
     for node in ast.walk(tree):
-        if not isinstance(node, ast.BinOp) or node.end_lineno != node.lineno:
+        if not (isinstance(node, ast.BinOp) or _is_size(node)) or node.end_lineno != node.lineno:
             continue
         if (node.end_col_offset or 0) - node.col_offset <= LONGEST:
             found.setdefault(ast.unparse(node), []).append(node)

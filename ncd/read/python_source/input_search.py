@@ -75,7 +75,27 @@ def try_run(
     finally:
         counter.remove()
         machine.tracing, machine.failure = False, None
+    _drop_frames(error)
     return TriedRun(shapes, error, machine.steps - before + LAYER_STEPS * next(layers))
+
+
+def has_batch(inputs: tuple[Any, ...], shapes: list[torch.Size]) -> bool:
+    """Returns whether a result has as many rows as the first input.
+
+    >>> has_batch((torch.zeros(1, 3, 8, 8),), [torch.Size([1, 10])])
+    True
+    >>> has_batch((torch.zeros(1, 3, 8, 8),), [torch.Size([16, 10])])
+    False
+    """
+    return len(inputs[0]) in (shape[0] for shape in shapes if shape)
+
+
+def _drop_frames(error: BaseException | None) -> None:
+    """Drops the frames of an error and of those behind it: they hold every array of the run."""
+    if error is not None and error.__traceback__ is not None:
+        error.__traceback__ = None
+        for cause in (error.__cause__, error.__context__, getattr(error, "error", None)):
+            _drop_frames(cause)
 
 
 # --- Other arrays for one with which a module stops, the likeliest for its error first
@@ -91,6 +111,7 @@ MOST_SIZES = 6  # of an error
 MAIN = "1x16x64"  # beside which inputs are assumed if no array is among them
 INDEX_LIMIT = 10  # below which assumed whole numbers are
 WIDEST = 10_000
+LARGEST = 2**21  # numbers of an input that is tried for another one
 RANKS: Mapping[int, tuple[str, ...]] = {  # shapes of so many dimensions, of a width
     1: ("{}", "10"),
     2: ("1x{}", "10x{}"),
@@ -230,6 +251,8 @@ class InputSearch:
         names: Its inputs.
         usual: What is usual for them; None if they are given, so that only boxes change.
         rank: The dimensions of the first one, which do not change; 0 where they are not known.
+        keeps_batch: Whether a result has to have the batch of the first one: a view to rows of a
+            fixed length may else run with parts of one picture as rows.
     """
 
     def __init__(
@@ -239,9 +262,10 @@ class InputSearch:
         names: Sequence[str],
         usual: UsualWays | None,
         rank: int = 0,
+        keeps_batch: bool = False,
     ) -> None:
         self.machine, self.model, self.names, self.usual = machine, model, names, usual
-        self.rank = rank
+        self.rank, self.keeps_batch = rank, keeps_batch
         self.named: dict[str, Any] = {}
         self.stops: list[_Stop] = []
         self.seen: set[str] = set()
@@ -311,7 +335,8 @@ class InputSearch:
             done = try_run(self.machine, self.model, guess.inputs, self.named)
         self.machine.steps = steps
         if done.error is None:
-            self.found = guess if done.shapes else None
+            takes = not self.keeps_batch or has_batch(guess.inputs, done.shapes or [])
+            self.found = guess if done.shapes and takes else None
             return
         refusal = done.error if isinstance(done.error, TextError) else None
         self._note(done.progress, refusal)
@@ -364,7 +389,7 @@ class InputSearch:
                     streams.remove((i, stream))
                 elif i == 0 and self.rank and new.partition("#")[0].count("x") != self.rank - 1:
                     continue
-                elif new[:1] == NUMBER_MARK or new == NOTHING or fits_memory(new):
+                elif new[:1] == NUMBER_MARK or new == NOTHING or fits_memory(new, LARGEST):
                     alone = leaves.index(leaves[i]) != i or i == len(leaves) - 1
                     if not alone and _kind(new) == _kind(leaves[i]):  # all of its like
                         alike = (new if one == leaves[i] else one for one in leaves)

@@ -16,7 +16,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from ncd.notation.term_reader import TextError
 from ncd.read.python_source.first_layers import first_layers
 from ncd.read.python_source.folding import is_large
-from ncd.read.python_source.input_search import InputSearch, try_run, ways_in
+from ncd.read.python_source.input_search import InputSearch, has_batch, try_run, ways_in
 from ncd.read.python_source.input_shapes import (
     IMAGE_SIZE_NAMES,
     LAYERS,
@@ -72,6 +72,7 @@ FALLBACK_SHAPES = (  # of a module without layers
     *("1x16x64", "1x3x64x64", "8x64", "1x3x8x16x16", "1x16#10", "16"),
 )
 GRAPHS = rf"edge_index|edge_weight|adj_t|{ADJACENCY}"
+FIXED_ROWS = re.compile(r"shape '\[-1, \d+\]' is invalid")
 CURE = "a last line with its shape, such as 1x3x224x224, or 8x64#50257 for tokens"
 
 
@@ -126,7 +127,7 @@ def other_input(
     starts = [first]
     if len(names) == 1 and isinstance(first[0], str | list):
         starts += [(one,) for one in _shapes(machine, model, names[0])]
-    search = _search(machine, model, names)
+    search = _search(machine, model, names, bool(FIXED_ROWS.search(error)))
     runs = error and can_run(machine, model, failed.inputs, {})
     return search.from_starts(iter(starts), error=error if runs else "")
 
@@ -139,7 +140,9 @@ def fits_boxes(
     return search.from_starts(iter([inputs]), named) is not None
 
 
-def _search(machine: Interpreter, model: nn.Module, names: list[str]) -> InputSearch:
+def _search(
+    machine: Interpreter, model: nn.Module, names: list[str], keeps_batch: bool = False
+) -> InputSearch:
     """Returns a search for inputs of a module, which knows what is usual for their names."""
     settings = settings_of(model)
 
@@ -147,7 +150,7 @@ def _search(machine: Interpreter, model: nn.Module, names: list[str]) -> InputSe
         return usual_ways(name, main, settings)
 
     rank = told_rank(model, _all_settings(machine, model))
-    return InputSearch(machine, model, names, usual, rank)
+    return InputSearch(machine, model, names, usual, rank, keeps_batch)
 
 
 def _shapes(machine: Interpreter, model: nn.Module, name: str) -> list[str]:
@@ -172,10 +175,15 @@ def _single_input(machine: Interpreter, model: nn.Module, name: str) -> Guess:
         if (sizes := results(machine, model, guess.inputs, {})) is not None:
             first = first or guess
             x = guess.inputs[0]
-            if parts or x.dim() < 4 or len(x) in (one[0] for one in sizes if one):
+            if parts or x.dim() < 4 or has_batch(guess.inputs, sizes):
                 return guess  # a wrong side may go into the batch
         if process_time() > end:
             break
+    usual = guess_of([name], starts[0])
+    if first is not None and FIXED_ROWS.search(
+        str(try_run(machine, model, usual.inputs, {}).error)
+    ):
+        return _search(machine, model, [name], True).from_starts(iter(starts)) or usual
     search = _search(machine, model, [name])
     found = first or search.from_starts(iter(starts[:MAX_SHAPES]))
     if found is None and search.error is not None:
@@ -183,7 +191,7 @@ def _single_input(machine: Interpreter, model: nn.Module, name: str) -> Guess:
     if found is None and not (parts or shapes):
         fact = f"no shape of an input of {type(model).__name__} is given"
         raise NoInput(fact, 1, 1, cure=CURE)
-    return found or guess_of([name], starts[0])
+    return found or usual
 
 
 def _in_parts(

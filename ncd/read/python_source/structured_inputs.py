@@ -118,14 +118,14 @@ def _input_words(name: str, way: Ways) -> str:
     return truths if way.endswith(TRUTH_MARK) else before + way.lstrip(NUMBER_MARK)
 
 
-def fits(shape: str) -> bool:
-    """Returns whether an input of a shape can be made: it is not empty, and not too large.
+def fits(shape: str, most: int = NUMBERS) -> bool:
+    """Returns whether an input of a shape can be made: not empty, and of so many numbers at most.
 
-    >>> fits("1x3x64x64"), fits("8x64#100"), fits("1x3x-1"), fits("1x5000x5000")
-    (True, True, False, False)
+    >>> fits("1x3x64x64"), fits("8x64#100"), fits("1x3x-1"), fits("1x5000x5000"), fits("4x4", 15)
+    (True, True, False, False, False)
     """
     sizes = [int(n) for n in shape.partition("#")[0].rstrip(TRUTH_MARK).split("x")]
-    return min(sizes) > 0 and prod(sizes) <= NUMBERS
+    return min(sizes) > 0 and prod(sizes) <= most
 
 
 def usual_ways(

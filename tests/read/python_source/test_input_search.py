@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import weakref
+
 import pytest
+import torch
+from torch import nn
 
 from ncd.notation.call_form import BLANK
 from ncd.notation.term_reader import TextError
@@ -11,8 +15,9 @@ from ncd.read.python_source.input_search import (
     other_ranks,
     other_sizes,
     sizes_in,
+    try_run,
 )
-from ncd.read.python_source.source_reader import read_source
+from ncd.read.python_source.source_reader import new_machine, read_source
 
 
 def net(forward: str, init: str = "pass", inputs: str = "x", arguments: str = "") -> str:
@@ -31,6 +36,16 @@ class Net(nn.Module):
         b, c, h, w = x.size()
         return x.reshape(b, c, h * w)
 """
+
+
+def test_a_run_that_stops_keeps_none_of_its_arrays() -> None:
+    """A hundred inputs are tried for one model, of up to 8 MB each."""
+    model = nn.Sequential(nn.Flatten(), nn.Linear(4, 2))
+    array = torch.randn(2, 3)
+    lives = weakref.ref(array)
+    done = try_run(new_machine(), model, (array,), {})
+    del array
+    assert "must have same reduction dim" in str(done.error) and lives() is None
 
 
 @pytest.mark.parametrize(
