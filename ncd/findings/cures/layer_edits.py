@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Iterator
 from itertools import combinations
 from math import prod
-from typing import Any
+from typing import Any, TypeGuard
 
 from torch import nn
 from torch.nn.modules.batchnorm import _NormBase
@@ -89,7 +89,7 @@ def argument_edits(failure: Failure) -> Iterator[Candidate]:
                         )
 
 
-def _is_size(node: ast.AST) -> bool:
+def _is_size(node: ast.AST) -> TypeGuard[ast.Constant]:
     """Returns whether a node is a number that is hardly equal to another one by chance."""
     return isinstance(node, ast.Constant) and type(node.value) is int and node.value >= LEAST_SIZE
 
