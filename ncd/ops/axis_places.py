@@ -69,8 +69,10 @@ def weight_letter(letter: str, name: str, usual: str) -> tuple[str, str]:
 
     >>> weight_letter("L", "Q", "L"), weight_letter("L", "self_attn_in", "L")
     (('L^{Q}', ''), ('L', 'self_attn_in'))
-    >>> weight_letter("L", "up_1", "up")
-    ('L', '')
+    >>> weight_letter("L", "up_1", "up"), weight_letter("L", "hidden", "L")
+    (('L', ''), ('L^{hidden}', ''))
+    >>> weight_letter("L", "hiddens", "L")
+    ('L', 'hiddens')
     """
     if name == usual or name.removeprefix(f"{usual}_").isdecimal():
         return letter, ""

@@ -163,8 +163,7 @@ def _axes(b: int, x: int, n1: int, n2: int, n3: int, n4: int, s: int, y: int) ->
     if s > 1:
         places["x_2"] = space(half, half, label=f"x/{s}")
         places["x_3"] = space(last, last, label=f"x/{s * s}")
-    pooled = f"{last}^2" if last > 1 else "1^2"  # asked, as one label is one chip on the page
-    windows = {"u": space(1, 1, label="1^2"), "w": space(last, last, label=pooled)}
+    windows = {"u": space(1, 1, label="1^2"), "w": space(last, last, label=f"{last}^2")}
     ends: dict[str, AxisSize] = {"b": b, "c": plain(3, label="3"), "y": plain(y, label=str(y))}
     return Axes(**ends, **places, **channels, **narrow, **windows)
 

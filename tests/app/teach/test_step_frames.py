@@ -196,3 +196,9 @@ def test_a_single_number_has_its_digits_beside_it() -> None:
     digits = [text for text in words(drawing) if text.position.x >= right]
     assert f"{abs(one.tiles[0].item()):.2f}" in text_of(digits[0])
     assert digits[0].position.x == right + GAP
+
+
+def test_on_a_phone_only_the_steps_of_one_array_have_words_beside_their_rows() -> None:
+    worded = {n for n in NUMBERS if any(cells.has_words for cells in cells_of(n, True))}
+    assert worded <= {1, 2, 3} and 3 in worded
+    assert {n for n in NUMBERS if any(cells.has_words for cells in cells_of(n, False))} > worded
