@@ -27,7 +27,7 @@ from ncd.findings.cures.layer_edits import (
 from ncd.findings.cures.made_array_edits import mask_shape_edits, state_edits
 from ncd.findings.cures.mask_edits import mask_edits
 from ncd.findings.cures.number_edits import MIN_COST, number_edits
-from ncd.findings.cures.shape_edits import axis_edits, batch_edits, call_edits, shape_edits
+from ncd.findings.cures.shape_edits import axis_edits, call_edits, flattening_edits, shape_edits
 from ncd.findings.failures.failure import Failure, failure_of, flattening_call
 from ncd.findings.reading.finding import Cure, Edit, apply_edits
 from ncd.findings.reading.source_trace import SourceTrace
@@ -46,7 +46,7 @@ SEARCHES = (
         mask_shape_edits,
         state_edits,
         batch_first_edits,
-        batch_edits,
+        flattening_edits,
     ),
 )
 
@@ -58,7 +58,7 @@ def candidates(failure: Failure) -> Iterator[Candidate]:
     """
     joined = flattening_call(failure)
     if joined is not None and len(joined.shapes[0]) > 3:  # else features would hold the batch
-        yield from batch_edits(failure)
+        yield from flattening_edits(failure)
         return
     found = sorted((one for search in SEARCHES for one in search(failure)), key=_cost)
     first = [one for one in found if one.cost <= MIN_COST]

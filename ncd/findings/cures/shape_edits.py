@@ -231,7 +231,7 @@ def shape_edits(failure: Failure) -> Iterator[Candidate]:
     yield from _cut_table(failure)
 
 
-def batch_edits(failure: Failure) -> Iterator[Candidate]:
+def flattening_edits(failure: Failure) -> Iterator[Candidate]:
     """Yields a flattening without the batch: ``torch.flatten(x, 1)`` for ``torch.flatten(x)``."""
     call = flattening_call(failure)
     node = call.node if call is not None else None

@@ -22,7 +22,7 @@ from ncd.findings.cures.layer_edits import (
 )
 from ncd.findings.cures.made_array_edits import mask_shape_edits, state_edits
 from ncd.findings.cures.mask_edits import mask_edits
-from ncd.findings.cures.shape_edits import axis_edits, batch_edits, call_edits, shape_edits
+from ncd.findings.cures.shape_edits import axis_edits, call_edits, flattening_edits, shape_edits
 from ncd.findings.failures.failure import failure_of
 from ncd.findings.reading.finding import apply_edits
 from ncd.findings.reading.source_trace import SourceTrace
@@ -119,11 +119,11 @@ CASES = (
      ()),
     (call_edits, "torch.einsum('bhqd,bkd->bhqk', torch.randn(2, 4, 5, 6), torch.randn(2, 4, 7, 6))",
      (("torch.einsum('bhqd,bhkd->bhqk', torch.randn(2, 4, 5, 6), torch.randn(2, 4, 7, 6))", 0.4), ("torch.einsum('bhqd,bkqd->bhqk', torch.randn(2, 4, 5, 6), torch.randn(2, 4, 7, 6))", 0.4), *EXCHANGED)),
-    (batch_edits, "x = torch.randn(2, 3, 4, 5)\nnn.Linear(60, 2)((x + 1).reshape(-1))",
+    (flattening_edits, "x = torch.randn(2, 3, 4, 5)\nnn.Linear(60, 2)((x + 1).reshape(-1))",
      (("nn.Linear(60, 2)((x + 1).flatten(1))", 0.2),)),
-    (batch_edits, "x = torch.randn(3, 4, 5)\nnn.Linear(20, 2)(torch.flatten(x))",
+    (flattening_edits, "x = torch.randn(3, 4, 5)\nnn.Linear(20, 2)(torch.flatten(x))",
      (("nn.Linear(20, 2)(torch.flatten(x, 1))", 0.2),)),
-    (batch_edits, "x = torch.randn(2, 60)\nnn.Linear(50, 2)(x.flatten(1))",
+    (flattening_edits, "x = torch.randn(2, 60)\nnn.Linear(50, 2)(x.flatten(1))",
      ()),
     (shape_edits, net("n=9", "p = nn.Parameter(torch.zeros(1, n, 4))", "x + self.p", "Net()(torch.randn(2, 5, 4))"),
      (("        return x + self.p[:, :x.size(1)]", 0.5),)),
