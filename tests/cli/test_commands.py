@@ -97,7 +97,7 @@ def test_show_tells_the_shape_on_every_wire(capsys: Capture) -> None:
         "Multi-head attention (Notebook, figure 21), h 8, k 16, m 128, y 5, x 22, causal 0"
     )
     assert lines[1] == "y m, x m → y m"
-    assert "2      v4     y 5, k 16, h 8   5×16×8" in lines
+    assert "2      v4     y 5, k 16, h 8   5×16×8   Linear Q" in lines
     total = next(line for line in lines if "total" in line)
     cost = ncd.cost(ncd.catalogue[MHA].build(h=8, y=5))
     assert total.split()[1:] == [f"{cost.parameters:,}", f"{cost.flops:,}", f"{cost.bytes:,}"]

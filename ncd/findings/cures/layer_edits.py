@@ -54,7 +54,7 @@ STEPS_FIRST_LAYERS = (
 
 def argument_edits(failure: Failure) -> Iterator[Candidate]:
     """Yields other expressions for the arguments: ``hidden_units`` → ``hidden_units * 7 * 7``."""
-    text, found = failure.trace.text, equation(failure)
+    found = equation(failure)
     calls = [failure.constructor_call] if failure.constructor_call is not None else []
     shaped = failure.call is not None and failure.call.name in SIZE_METHODS
     if isinstance(failure.node, ast.Call) and failure.layer is None and shaped:
@@ -68,25 +68,27 @@ def argument_edits(failure: Failure) -> Iterator[Candidate]:
         if call is failure.node and any(isinstance(one, ast.UnaryOp) for one in call.args):
             wanted = wanted[:1]  # beside -1, other sizes would take the batch apart
         for argument in (*call.args, *(word.value for word in call.keywords)):
-            if not isinstance(argument, ast.Name | ast.BinOp | ast.Attribute) and not (
+            if isinstance(argument, ast.Name | ast.BinOp | ast.Attribute) or (
                 call is failure.node and _is_size(argument)
             ):
-                continue
-            twins = products.get(ast.unparse(argument), [])
-            for value in dict.fromkeys(wanted):
-                for rank, words in enumerate(_expressions(failure, argument, value)):
-                    edit = replacement_edit(text, argument, words)
-                    if edit is not None:
-                        yield Candidate(
-                            (edit,), 0.9 + 0.1 * rank + failure.has_misplaced_axis, "argument"
-                        )
-                    if 1 < len(twins) <= TWINS:
-                        edits = tuple(
-                            filter(None, (replacement_edit(text, one, words) for one in twins))
-                        )
-                        yield Candidate(
-                            edits, 0.85 + 0.1 * rank + failure.has_misplaced_axis, "argument"
-                        )
+                twins = products.get(ast.unparse(argument), [])
+                for value in dict.fromkeys(wanted):
+                    yield from _other_sizes(failure, argument, twins, value)
+
+
+def _other_sizes(
+    failure: Failure, argument: ast.expr, twins: list[ast.expr], value: int
+) -> Iterator[Candidate]:
+    """Yields an argument as a size, alone and with the equal ones of the text, its twins."""
+    text = failure.trace.text
+    for rank, words in enumerate(_expressions(failure, argument, value)):
+        cost = 0.1 * rank + failure.has_misplaced_axis
+        edit = replacement_edit(text, argument, words)
+        if edit is not None:
+            yield Candidate((edit,), 0.9 + cost, "argument")
+        if 1 < len(twins) <= TWINS:
+            edits = (replacement_edit(text, one, words) for one in twins)
+            yield Candidate(tuple(filter(None, edits)), 0.85 + cost, "argument")
 
 
 def _is_size(node: ast.AST) -> TypeGuard[ast.Constant]:
