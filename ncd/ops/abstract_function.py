@@ -23,7 +23,7 @@ from ncd.language.fields import (
 )
 from ncd.language.op import ArrayHandle, Glyph, Mark, Op, Sample, Site, Slots, TermBuilder
 from ncd.language.patterns import union
-from ncd.ops.axis_places import broadcast_glyph, own_ports
+from ncd.ops.axis_places import axis_ports, broadcast_glyph
 
 _SMOOTH = ("gelu", "linear", "sigmoid", "sin", "softplus", "tanh")
 _TURNS = 97  # a prime, so that the numbers of small matrices all differ
@@ -170,8 +170,8 @@ class Function(Op):
 
     def glyph(self, site: Site) -> Glyph:
         ins, outs = (
-            own_ports(site.inputs, site.own_inputs),
-            own_ports(site.outputs, site.own_outputs),
+            axis_ports(site.inputs, site.own_inputs),
+            axis_ports(site.outputs, site.own_outputs),
         )
         shape = "italic" if len(site.inputs) == len(site.outputs) == 1 else "function"
         text = self.letter if self.of is None else f"{self.letter}^T"

@@ -53,11 +53,14 @@ def single_mark_glyph(
     site: Site, shape: str, text: str = "", note: str = "", keep: tuple[str, ...] = ()
 ) -> Glyph:
     """Returns a glyph with one mark on the op's own axes; those in ``keep`` run through it."""
-    ins, outs = own_ports(site.inputs, site.own_inputs), own_ports(site.outputs, site.own_outputs)
+    ins, outs = (
+        axis_ports(site.inputs, site.own_inputs),
+        axis_ports(site.outputs, site.own_outputs),
+    )
     return broadcast_glyph(site, Mark(shape, text, ins, outs, note), keep=keep)
 
 
-def own_ports(arrays: tuple[Array, ...], own: tuple[Array, ...]) -> tuple[int, ...]:
+def axis_ports(arrays: tuple[Array, ...], own: tuple[Array, ...]) -> tuple[int, ...]:
     """Returns the ports of an op's own axes."""
     return tuple([port for port, k, name in ports(arrays) if name in own[k].names])
 

@@ -26,7 +26,7 @@ from ncd.language.op import (
 )
 from ncd.language.patterns import Binding
 from ncd.language.torch_code import TorchExpr, Weight
-from ncd.ops.axis_places import own_ports
+from ncd.ops.axis_places import axis_ports
 
 MAX_NUMBERS = 1_000_000  # numbers of one array
 Numbers = tuple[float, ...]
@@ -140,7 +140,7 @@ class Given(Op):
         return self.name
 
     def glyph(self, site: Site) -> Glyph:
-        outs = own_ports(site.outputs, site.own_outputs)
+        outs = axis_ports(site.outputs, site.own_outputs)
         return Glyph(marks=(Mark("box", ellipsize(self.name), outs=outs),))
 
     def latex(self, site: Site) -> str:

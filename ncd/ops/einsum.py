@@ -34,7 +34,13 @@ from ncd.language.op import (
 from ncd.language.patterns import Binding, union
 from ncd.language.terms import Term
 from ncd.language.torch_code import Arg, Cast, Contract, Infix, Position, TorchExpr
-from ncd.ops.axis_places import broadcast_glyph, own_ports, ports, single_mark_glyph, subscript
+from ncd.ops.axis_places import (
+    axis_ports,
+    broadcast_glyph,
+    ports,
+    single_mark_glyph,
+    subscript,
+)
 from ncd.words import list_words
 
 # --- Einsums: inner and outer products, transposes and diagonals by one pattern
@@ -343,7 +349,7 @@ class Inner(Op):
         return (Contract((Arg(0),), (dims,), site.outputs[0].dims),)
 
     def glyph(self, site: Site) -> Glyph:
-        one, two = own_ports(site.inputs, site.own_inputs)
+        one, two = axis_ports(site.inputs, site.own_inputs)
         return replace(broadcast_glyph(site), caps=((one, two),), arrows=not site.outputs[0])
 
     def latex(self, site: Site) -> str:

@@ -26,7 +26,7 @@ from ncd.language.torch_code import (
     TorchExpr,
     reorder_axes,
 )
-from ncd.ops.axis_places import broadcast_glyph, check_not_spatial, own_ports, ports
+from ncd.ops.axis_places import axis_ports, broadcast_glyph, check_not_spatial, ports
 from ncd.words import list_words
 
 # --- Indexing: numbers of an array by their positions
@@ -357,7 +357,10 @@ class Scatter(Op):
         return below.name if below else ""
 
     def glyph(self, site: Site) -> Glyph:
-        ins, outs = own_ports(site.inputs, site.inputs), own_ports(site.outputs, site.outputs)
+        ins, outs = (
+            axis_ports(site.inputs, site.inputs),
+            axis_ports(site.outputs, site.outputs),
+        )
         return Glyph(
             marks=(Mark("box", f"scatter ${Axis(self._scatter_axis).identifier}$", ins, outs),)
         )

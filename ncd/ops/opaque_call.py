@@ -17,7 +17,7 @@ from ncd.language.cached_property import lazy_property
 from ncd.language.fields import SIGNATURE, FieldFormat, SignatureField, term_field
 from ncd.language.op import Glyph, Mark, Op, Sample, Site
 from ncd.language.torch_code import Arg, Cast, Const, Method, Prefix, TorchExpr, Tuple
-from ncd.ops.axis_places import own_ports
+from ncd.ops.axis_places import axis_ports
 
 # --- Reads the arguments of a call as an expression: ``a.flatten(0, 1), [1, 2], dim=0``
 
@@ -225,8 +225,8 @@ class Opaque(Op):
 
     def glyph(self, site: Site) -> Glyph:
         ins, outs = (
-            own_ports(site.inputs, site.own_inputs),
-            own_ports(site.outputs, site.own_outputs),
+            axis_ports(site.inputs, site.own_inputs),
+            axis_ports(site.outputs, site.own_outputs),
         )
         return Glyph(marks=(Mark("box", ellipsize(self.title.replace("_", " ")), ins, outs),))
 

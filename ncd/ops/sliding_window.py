@@ -39,7 +39,7 @@ from ncd.language.torch_code import (
     number_or_tuple,
     rearrange,
 )
-from ncd.ops.axis_places import broadcast_glyph, own_ports, ports, with_axes_last
+from ncd.ops.axis_places import axis_ports, broadcast_glyph, ports, with_axes_last
 from ncd.ops.weights import unused_axis
 
 # --- The base of ops with sliding windows: their sizes, and the dimensions that torch takes
@@ -286,8 +286,8 @@ class SlidingWindowOp(Op):
         one = isinstance(self.kernel, int)
         kernel = f"{self.kernel}^{n}" if n > 1 and one else format_sides(self.kernel)
         old, new = self.position_axes[::-1] if turned and not end else self.position_axes
-        ins = _positions_first(old, site.inputs, own_ports(site.inputs, site.own_inputs))
-        outs = _positions_first(new, site.outputs, own_ports(site.outputs, site.own_outputs))
+        ins = _positions_first(old, site.inputs, axis_ports(site.inputs, site.own_inputs))
+        outs = _positions_first(new, site.outputs, axis_ports(site.outputs, site.own_outputs))
         stride = "" if self.stride == 1 else format_sides(self.stride)
         text = f"{kernel}|{stride}{turned}|{end}"
         return broadcast_glyph(site, Mark("trapezoid", text, ins, outs, note))

@@ -34,7 +34,7 @@ from ncd.language.op import (
     TilingRule,
 )
 from ncd.language.torch_code import TorchExpr, Weight
-from ncd.ops.axis_places import own_ports
+from ncd.ops.axis_places import axis_ports
 
 # --- Initial values of weights, which are those of torch by default
 
@@ -153,7 +153,7 @@ class Param(Op):
         return self.name
 
     def glyph(self, site: Site) -> Glyph:
-        outs = own_ports(site.outputs, site.own_outputs)
+        outs = axis_ports(site.outputs, site.own_outputs)
         text, note = (self.name, "") if len(self.name) <= MAX_MARK_LETTERS else ("W", self.name)
         return Glyph(marks=(Mark("array", text, outs=outs, note=note),))
 

@@ -25,10 +25,10 @@ from ncd.app.runtime import scheduler
 from ncd.app.scene.edited_system import entry_of
 from ncd.app.state.selection import QUESTION_KEY
 from ncd.app.teach.class_tally import Tallies, TallyError, room_code
-from ncd.app.teach.lesson_view import answer_html
 from ncd.errors import LimitError, NCDError
 from ncd.site import markup
 from ncd.site.markup import THEME_CSS
+from ncd.site.question_html import answer_html
 from ncd.systems.lessons.computed_questions import question
 
 PAGE_PATH, TALLY_FILE = "class", "class.json"

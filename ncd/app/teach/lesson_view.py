@@ -21,15 +21,15 @@ from ncd.app.parts.html_panel import read_static
 from ncd.app.scene import url
 from ncd.app.scene.own_entry import CUSTOM_PAGE, SERVED_MODULES
 from ncd.app.scene.scene import Scene
-from ncd.app.state import hide_sizes, selection
+from ncd.app.state import selection
 from ncd.app.state.cache import cached_value
 from ncd.app.state.hide_sizes import HiddenSizes
-from ncd.language.axes import Array, Axis
 from ncd.site import markup
+from ncd.site.question_html import answer_html
 from ncd.site.scripts import script
 from ncd.systems.catalogue import CATALOGUE
 from ncd.systems.catalogue_entry import Entry
-from ncd.systems.lessons.computed_questions import Answer, Question, question
+from ncd.systems.lessons.computed_questions import Question, question
 
 # --- The presenter view and its buttons: one component at the head of a page
 
@@ -183,13 +183,6 @@ def _answer(found: Question, n: int, chosen: str) -> str:
     if not chosen:
         return f'<button type="button" data-pick="{n}"><b>{letter}</b> {words}</button>'
     return f'<span class="{kind}"><b>{mark}{letter}</b> {words}</span>'
-
-
-def answer_html(answer: Answer) -> str:
-    """Returns an answer as HTML: an array with its sizes, an axis, or a sentence."""
-    if isinstance(answer, Array):
-        return markup.axes_with_sizes(hide_sizes.without_size_labels(answer))
-    return markup.axis(answer) if isinstance(answer, Axis) else markup.sentence(answer)
 
 
 def _verdict(found: Question, chosen: str) -> str:

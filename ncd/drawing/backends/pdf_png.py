@@ -178,7 +178,7 @@ LARGEST = 100e6  # pixels, four bytes each
 MAX_SHADOW_PIXELS = (
     25e6  # pixels times fences; a soft shadow costs a third of a second for each million
 )
-INCH = 72  # points
+POINTS_OF_INCH = 72
 RENDER = """
 import json, sys, resvg_py
 sys.stdout.buffer.write(bytes(resvg_py.svg_to_bytes(**json.load(sys.stdin))))
@@ -199,7 +199,7 @@ def png(drawing: DrawingData, scale: float) -> bytes:
         zoom=scale,
         background=style.paint_colour("page", drawing.dark, drawing.palette),
     )
-    made = png_chunks.with_density(made, scale * INCH / drawing.points)
+    made = png_chunks.with_density(made, scale * POINTS_OF_INCH / drawing.points)
     made = png_chunks.with_text(made, "Description", drawing.description)
     return png_chunks.with_text(made, "Title", drawing.title)
 

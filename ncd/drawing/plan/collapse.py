@@ -618,10 +618,10 @@ def _put(circuit: Circuit, s: int, cell: Cell) -> Circuit:
 def _remove_array(circuit: Circuit, id: str, start: int, stop: int) -> Circuit:
     """Removes an array from a range of states."""
 
-    def kept(s: int, state: Boundary) -> Boundary:
+    def without_array(s: int, state: Boundary) -> Boundary:
         return tuple(v for v in state if v.id != id) if start <= s < stop else state
 
-    return _map_states(circuit, kept)
+    return _map_states(circuit, without_array)
 
 
 def _column(circuit: Circuit, s: int, id: str) -> Circuit:

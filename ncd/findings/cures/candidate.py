@@ -83,7 +83,7 @@ def operands(failure: Failure) -> Iterator[ast.expr]:
             yield node
 
 
-def given_arrays(failure: Failure) -> list[ast.expr]:
+def arrays_of_model_call(failure: Failure) -> list[ast.expr]:
     """Returns what the line of the text that calls the model gives it."""
     run = failure.trace.run_node
     if not isinstance(run, ast.Call) or run is failure.node:

@@ -9,7 +9,7 @@ import torch
 
 from ncd.findings.cures.candidate import (
     Candidate,
-    given_arrays,
+    arrays_of_model_call,
     method_edits,
     operands,
     replacement_edit,
@@ -30,7 +30,7 @@ def format_edits(failure: Failure) -> Iterator[Candidate]:
     error, text = failure.trace.error, failure.trace.text
     if not isinstance(error, WrongFormat) or error.taken not in MOVES or error.given not in MOVES:
         return
-    for array in given_arrays(failure):
+    for array in arrays_of_model_call(failure):
         edits = method_edits(text, array, MOVES[error.taken])
         yield Candidate(edits, 0.2, "format", "input")
     for rank, array in enumerate(operands(failure)):

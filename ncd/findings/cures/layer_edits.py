@@ -15,8 +15,8 @@ from torch.nn.modules.batchnorm import _NormBase
 from ncd.findings.cures.candidate import (
     SIZE_METHODS,
     Candidate,
+    arrays_of_model_call,
     function_name,
-    given_arrays,
     insertion_edit,
     maker_calls,
     method_edits,
@@ -415,7 +415,7 @@ def _batch_edits(failure: Failure) -> Iterator[Candidate]:
     text, single = failure.trace.text, len(failure.values()) == 1
     for node in operands(failure):
         yield Candidate(method_edits(text, node, ".unsqueeze(0)"), 0.3, "norm")
-    for node in dict.fromkeys([*given_arrays(failure), *operands(failure)]):
+    for node in dict.fromkeys([*arrays_of_model_call(failure), *operands(failure)]):
         for edit in _evaluation_edits(failure) if single else ():
             both = (*method_edits(text, node, ".unsqueeze(0)"), edit)
             yield Candidate(both, 3.0, "mode", "meaning")

@@ -50,8 +50,8 @@ from ncd.read.python_source.interpreter import (
 from ncd.read.python_source.model_choice import model_of
 from ncd.read.python_source.model_inputs import (
     can_run,
-    given_inputs,
     guess_input,
+    inputs_of_shapes,
     other_input,
 )
 from ncd.read.python_source.one_line import take_shape
@@ -563,7 +563,7 @@ class SourceTrace:
 
     def _arrays(self, shapes: str, places: list[list[SourceNumber]]) -> tuple[Any, ...]:
         """Returns the inputs of a line of shapes."""
-        args = given_inputs(shapes, self.tree.body[-1].end_lineno or 1)
+        args = inputs_of_shapes(shapes, self.tree.body[-1].end_lineno or 1)
         if not places:
             places = assumed_places(shapes)
         if self.symbolic:

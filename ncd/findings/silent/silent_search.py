@@ -16,7 +16,7 @@ from ncd.findings.silent.batch_mixing import (
 from ncd.findings.silent.model_runs import Attempt, SilentFault, Source, arrays_of, shapes
 from ncd.findings.silent.training_mistakes import (
     dropout_always,
-    made_in_forward,
+    layers_of_forward,
     softmax_before_loss,
     trained_in_evaluation,
 )
@@ -41,7 +41,7 @@ RULES: tuple[Rule, ...] = (
     einsum_letters,
     softmax_before_loss,
     dropout_always,
-    made_in_forward,
+    layers_of_forward,
     trained_in_evaluation,
     plain_lists,
     plain_tensors,

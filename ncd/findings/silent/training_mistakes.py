@@ -320,7 +320,7 @@ def _never(chance: ast.expr | None) -> bool:
     return isinstance(chance, ast.Constant) and chance.value == 0
 
 
-def made_in_forward(source: Source) -> Iterator[SilentFault]:
+def layers_of_forward(source: Source) -> Iterator[SilentFault]:
     """Yields the layers that are made anew at each call of ``forward``."""
     text = source.source
     for node in text.nodes:

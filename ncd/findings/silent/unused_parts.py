@@ -44,7 +44,7 @@ def plain_lists(source: Source) -> Iterator[SilentFault]:
             if not layers and not loose:
                 continue
             place = assignment(source.source, type(part).__name__, name)
-            if place is None or not _made_here(source.source, place, name):
+            if place is None or not _makes_its_layers(source.source, place, name):
                 continue
             yield _list_fault(
                 source.source, place, f"{path}.{name}".strip("."), value, layers or loose
@@ -125,7 +125,7 @@ def assignment(text: SourceText, kind: str, name: str) -> ast.Assign | ast.AnnAs
     return None
 
 
-def _made_here(text: SourceText, place: ast.stmt, name: str) -> bool:
+def _makes_its_layers(text: SourceText, place: ast.stmt, name: str) -> bool:
     """Returns whether the layers of a list are made in the function that sets it.
 
     A list of one layer that is handed in is how authors keep it out of a model on purpose.

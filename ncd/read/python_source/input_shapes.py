@@ -95,7 +95,7 @@ def of_told_rank(model: nn.Module, settings: dict[str, Any], shapes: list[str]) 
         settings: Its settings.
         shapes: Those that it may accept.
     """
-    if not (rank := told_rank(model, settings)):
+    if not (rank := rank_of_first_part(model, settings)):
         return shapes
     first = _first_part(model)
     width = _size(settings, ("in_channels", "in_chans", "input_channels", *CHANNELS))
@@ -104,7 +104,7 @@ def of_told_rank(model: nn.Module, settings: dict[str, Any], shapes: list[str]) 
     return [own, *(one for one in shapes if one.partition("#")[0].count("x") == rank - 1)]
 
 
-def told_rank(model: nn.Module, settings: dict[str, Any]) -> int:
+def rank_of_first_part(model: nn.Module, settings: dict[str, Any]) -> int:
     """Returns the dimensions of the input of a module whose first part is of another file.
 
     A layer with whose class it is made tells them, such as ``nn.Conv3d``, else its own name, else

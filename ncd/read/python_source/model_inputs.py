@@ -30,8 +30,8 @@ from ncd.read.python_source.input_shapes import (
     of_source,
     of_tokens,
     of_told_rank,
+    rank_of_first_part,
     sequences_first,
-    told_rank,
 )
 from ncd.read.python_source.interpreter import Interpreter, PlainObject, SourceFunction
 from ncd.read.python_source.other_files import ExternalModule
@@ -84,7 +84,7 @@ class NoArray(NoInput):
     """A module that takes an object of another library."""
 
 
-def given_inputs(shapes: str, line: int) -> tuple[Tensor, ...]:
+def inputs_of_shapes(shapes: str, line: int) -> tuple[Tensor, ...]:
     """Returns inputs of the given shapes; raises TextError if they are too large."""
     for each in shapes.split(","):
         if prod(int(n) for n in each.partition("#")[0].strip().split("x")) > NUMBERS:
@@ -149,14 +149,14 @@ def _search(
     def usual(name: str, main: str) -> list[str]:
         return usual_ways(name, main, settings)
 
-    rank = told_rank(model, _all_settings(machine, model))
+    rank = rank_of_first_part(model, _all_settings(machine, model))
     return InputSearch(machine, model, names, usual, rank, keeps_batch)
 
 
 def _shapes(machine: Interpreter, model: nn.Module, name: str) -> list[str]:
     """Returns shapes that a module which takes one input may accept, the likeliest first."""
     shapes = [*of_tokens(model, name), *_candidates(machine, model)]
-    usual = _with_larger_batches(model, _with_told(machine, model, name, shapes))
+    usual = _with_larger_batches(model, _sort_by_source(machine, model, name, shapes))
     found = [one for one in dict.fromkeys(usual) if fits(one)]
     return of_told_rank(model, _all_settings(machine, model), found)
 
@@ -226,7 +226,9 @@ def _of_uses(
     return found
 
 
-def _with_told(machine: Interpreter, model: nn.Module, name: str, shapes: list[str]) -> list[str]:
+def _sort_by_source(
+    machine: Interpreter, model: nn.Module, name: str, shapes: list[str]
+) -> list[str]:
     """Returns shapes, those first that have as many sizes as the source tells of an input.
 
     Behind them stands what it tells, as they are fixed by a layer or a setting.
@@ -325,7 +327,7 @@ def _starts(
     told = {
         **index_inputs(forward, names),
         **_of_words(machine, model, arrays),
-        **_whole_number_inputs(forward),
+        **_integer_inputs(forward),
     }
     first = [told[name] for name in arrays[:1] if name in told]
     usual = (one for one in FALLBACK_SHAPES if "#" not in one)
@@ -342,7 +344,7 @@ def _starts(
         yield (*inputs_from_arrays(names, attributes, ways),)
 
 
-def _whole_number_inputs(forward: ast.AST) -> dict[str, str]:
+def _integer_inputs(forward: ast.AST) -> dict[str, str]:
     """Returns the inputs that are whole numbers, by their type hints."""
     given = forward.args.args if isinstance(forward, ast.FunctionDef) else []
     hints = {one.arg: ast.unparse(one.annotation) for one in given if one.annotation}
@@ -350,10 +352,10 @@ def _whole_number_inputs(forward: ast.AST) -> dict[str, str]:
 
 
 def _all_settings(machine: Interpreter, model: nn.Module) -> dict[str, Any]:
-    return {**settings_of(model), **_made_with(machine, model)}
+    return {**settings_of(model), **_assumed_arguments(machine, model)}
 
 
-def _made_with(machine: Interpreter, model: nn.Module) -> dict[str, Any]:
+def _assumed_arguments(machine: Interpreter, model: nn.Module) -> dict[str, Any]:
     """Returns what is assumed for a module: settings, and arguments with which it is made."""
     assumed = {name: x for own in machine.assumed_settings.values() for name, x in own.items()}
     chosen = machine.maker is not None and machine.maker[0] is model

@@ -57,8 +57,8 @@ from ncd.read.python_source.model_inputs import (
     NoInput,
     can_run,
     fits_boxes,
-    given_inputs,
     guess_input,
+    inputs_of_shapes,
     other_input,
 )
 from ncd.read.python_source.one_line import check_line, take_shape
@@ -269,7 +269,7 @@ def read_source(text: str, made: Callable[[], object] = bool, late: str = "") ->
             run_lines(machine, tree, scope)
             if late:
                 _leave_out_whole_classes(machine, tree, scope, late, shapes)
-            given = given_inputs(shapes, source.count("\n") + 1) if shapes else ()
+            given = inputs_of_shapes(shapes, source.count("\n") + 1) if shapes else ()
             found, words = _import_source(machine, tree, scope, given, made)
         except SourceException as raised:
             raise as_text_error(raised) from None

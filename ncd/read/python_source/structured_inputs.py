@@ -149,7 +149,7 @@ def usual_ways(
         return [shape]
     sizes = shape.partition("#")[0].rstrip(TRUTH_MARK).split("x")
     last = sizes[-1 if "#" not in shape else 0]
-    dim = _own_width(own, settings) or width_of(settings) or int(last)
+    dim = _width_of_input(own, settings) or width_of(settings) or int(last)
     truths = [sizes[0], *sizes[2:]] if len(sizes) == 4 else sizes[:2]
     known = {
         **{"same": shape, "dim": dim, "n": sizes[max(0, len(sizes) - 2)]},
@@ -159,10 +159,10 @@ def usual_ways(
     return [way for way in ways if way == NOTHING or way[:1] == NUMBER_MARK or fits(way)]
 
 
-def _own_width(name: str, settings: Mapping[str, Any]) -> int:
+def _width_of_input(name: str, settings: Mapping[str, Any]) -> int:
     """Returns the width that settings give for one input, such as ``d_cond``; 0 for none.
 
-    >>> _own_width("cond", {"d_cond": 768, "dim": 64})
+    >>> _width_of_input("cond", {"d_cond": 768, "dim": 64})
     768
     """
     names = (f"d_{name}", f"{name}_dim", f"dim_{name}", f"{name}_size", f"{name}_channels")

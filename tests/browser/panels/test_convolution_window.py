@@ -122,7 +122,8 @@ def test_a_place_of_the_result_shows_what_it_sees(page: Page, address: str) -> N
 BESIDE = """(panel) => {
   const pictures = [...panel.querySelectorAll(".picture")];
   const [taken, made] = pictures.map((each) => each.getBoundingClientRect());
-  const whole = panel.scrollWidth <= panel.clientWidth;
+  const parts = [panel, ...panel.querySelectorAll(".fields")]; // a table may be cut as well
+  const whole = parts.every((each) => each.scrollWidth <= each.clientWidth);
   return taken.top === made.top && taken.right < made.left && whole;
 }"""
 

@@ -12,7 +12,7 @@ from ncd.findings.silent.batch_mixing import attention_over_batch
 from ncd.findings.silent.model_runs import Source
 from ncd.findings.silent.training_mistakes import (
     dropout_always,
-    made_in_forward,
+    layers_of_forward,
     softmax_before_loss,
     trained_in_evaluation,
 )
@@ -285,12 +285,12 @@ def test_a_loop_that_trains_in_evaluation(init, rows, line, kinds) -> None:
         (dropout_always, "F.dropout(x) if self.training else x", "", ""),
         (dropout_always, "self.dropout(x)", "", ""),
         (dropout_always, "F.relu(x)", "", ""),
-        (made_in_forward, "nn.Linear(3, 3)(x)", ANEW.format("Linear"), ""),
-        (made_in_forward, "nn.PReLU()(x)", ANEW.format("PReLU"), ""),
-        (made_in_forward, "nn.Dropout(0.5)(x)",
+        (layers_of_forward, "nn.Linear(3, 3)(x)", ANEW.format("Linear"), ""),
+        (layers_of_forward, "nn.PReLU()(x)", ANEW.format("PReLU"), ""),
+        (layers_of_forward, "nn.Dropout(0.5)(x)",
          "nn.Dropout is made at each call, and so always training: eval() does not reach it.", ""),
-        (made_in_forward, "nn.ReLU()(x)", "", ""),
-        (made_in_forward, "nn.Softmax(1)(x)", "", ""),
+        (layers_of_forward, "nn.ReLU()(x)", "", ""),
+        (layers_of_forward, "nn.Softmax(1)(x)", "", ""),
     ],
 )  # fmt: skip
 def test_what_evaluation_and_training_do_not_reach(search, call, says, cured) -> None:

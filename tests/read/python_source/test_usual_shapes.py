@@ -21,7 +21,7 @@ from ncd.read.python_source.input_shapes import (
     sequences_first,
     sides_of,
 )
-from ncd.read.python_source.model_inputs import _candidates, given_inputs
+from ncd.read.python_source.model_inputs import _candidates, inputs_of_shapes
 from ncd.read.python_source.structured_inputs import (
     fits,
     guess_of,
@@ -251,9 +251,9 @@ def test_what_is_usual_beside_a_main_input() -> None:
 
 def test_limits_of_an_input() -> None:
     assert fits("4096x4096") and not fits("4096x4097") and not fits("2x0") and fits("1")
-    assert given_inputs("2x3,1x4#9", 1)[1].dtype == torch.int64
+    assert inputs_of_shapes("2x3,1x4#9", 1)[1].dtype == torch.int64
     with pytest.raises(TextError, match="an input has more than 16,777,216 numbers"):
-        given_inputs("1x3,4096x4097#5", 1)
+        inputs_of_shapes("1x3,4096x4097#5", 1)
 
 
 def test_assumed_inputs_are_whole_or_of_64_bits_where_the_module_wants_it() -> None:
