@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 import torch
+import transformers
+from packaging.version import Version
 
 import ncd
 from ncd.read.configs.config_reader import read_config
@@ -16,6 +18,8 @@ WORDS = torch.arange(9) * 7 % 90 + 3
 @pytest.mark.few(12)
 @pytest.mark.parametrize("name", DECODERS)
 def test_its_outputs_and_parameters_are_those_of_the_library(name: str) -> None:
+    if name == "dbrx" and Version(transformers.__version__) < Version("5.15"):
+        pytest.skip("its router takes the width of the experts there")
     config, theirs = decoder(name)
     model = read_config(config.to_json_string(use_diff=False))
     ours = ncd.compile(model.system(**{**model.sizes, "t": 9})).eval()
