@@ -660,9 +660,9 @@ def drop_path(x, *args, **named):
 def stochastic_depth(input, *args, **named):
     return input
 
-def _make_divisible(v, divisor=8, min_value=None):
+def _make_divisible(v, divisor=8, min_value=None, round_limit=0.9):
     near = max(min_value or divisor, int(v + divisor / 2) // divisor * divisor)
-    return near + divisor if near < 0.9 * v else near
+    return near + divisor if near < round_limit * v else near
 
 make_divisible = _make_divisible
 

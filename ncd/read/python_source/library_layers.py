@@ -66,8 +66,9 @@ def create_norm_layer(norm_layer, num_features, **named):
     return get_norm_layer(norm_layer)(num_features)
 
 def get_padding(kernel_size=7, stride=1, dilation=1, **named):
-    if isinstance(kernel_size, (list, tuple)):
-        return [get_padding(each, stride, dilation) for each in kernel_size]
+    sizes = (kernel_size, stride, dilation)
+    if any(isinstance(one, (list, tuple)) for one in sizes):
+        return [get_padding(*one) for one in zip(*(to_2tuple(one) for one in sizes))]
     return (stride - 1 + dilation * (kernel_size - 1)) // 2
 
 def pad_same(x, kernel_size, stride, value=0.0):
@@ -177,12 +178,15 @@ class ClNormMlpClassifierHead(NormMlpClassifierHead):
         return self.norm(x.mean(self.sides) if self.pool_type == "avg" else x)
 
 class RelPosMlp(nn.Module):
-    def __init__(self, window_size, num_heads=8, hidden_dim=128, prefix_tokens=0, **named):
+    def __init__(self, window_size, num_heads=8, hidden_dim=128, prefix_tokens=0, mode="cr",
+                 **named):
         super().__init__()
         self.window_size, self.num_heads = window_size, num_heads
         self.window_area = window_size[0] * window_size[1]
         self.prefix_tokens = prefix_tokens
-        self.mlp = Mlp(2, hidden_features=hidden_dim, out_features=num_heads, act_layer=nn.ReLU)
+        self.swin = mode == "swin"
+        self.mlp = Mlp(2, hidden_features=hidden_dim, out_features=num_heads, act_layer=nn.ReLU,
+                       bias=(True, not self.swin), drop=(0.125, 0.0))
         sides = [2 * n - 1 for n in window_size]
         self.register_buffer("table", torch.zeros(sides[0] * sides[1], 2))
         places = torch.zeros(self.window_area * self.window_area, dtype=torch.long)
@@ -190,7 +194,8 @@ class RelPosMlp(nn.Module):
     def get_bias(self):
         bias = self.mlp(self.table)[self.places]
         bias = bias.view(self.window_area, self.window_area, -1).permute(2, 0, 1)
-        bias = 16 * torch.sigmoid(bias)
+        if self.swin:
+            bias = 16 * torch.sigmoid(bias)
         if self.prefix_tokens:
             bias = nn.functional.pad(bias, [self.prefix_tokens, 0, self.prefix_tokens, 0])
         return bias.unsqueeze(0)
@@ -414,11 +419,11 @@ class SEModule(nn.Module):
     def __init__(self, channels, rd_ratio=1.0 / 16, rd_channels=None, rd_divisor=8, bias=True,
                  act_layer=nn.ReLU, norm_layer=None, gate_layer=nn.Sigmoid, **named):
         super().__init__()
-        width = rd_channels or make_divisible(channels * rd_ratio, rd_divisor)
+        width = rd_channels or make_divisible(channels * rd_ratio, rd_divisor, round_limit=0.0)
         self.fc1 = nn.Conv2d(channels, width, kernel_size=1, bias=bias)
         self.act = get_act_layer(act_layer)()
         self.fc2 = nn.Conv2d(width, channels, kernel_size=1, bias=bias)
-        self.gate = nn.Sigmoid()
+        self.gate = get_act_layer(gate_layer)()
     def forward(self, x):
         scale = self.fc2(self.act(self.fc1(x.mean((2, 3), keepdim=True))))
         return x * self.gate(scale)
@@ -440,10 +445,12 @@ class SelectAdaptivePool2d(nn.Module):
 
 def create_classifier(num_features, num_classes, pool_type="avg", use_conv=False, drop_rate=None,
                       input_fmt="NCHW", **named):
-    pool = SelectAdaptivePool2d(pool_type=pool_type, flatten=not use_conv, input_fmt=input_fmt)
-    layer = nn.Conv2d(num_features, num_classes, 1) if use_conv else None
-    parts = (pool, layer or nn.Linear(num_features, num_classes))
-    return parts if drop_rate is None else (pool, nn.Dropout(drop_rate), parts[1])
+    flat = bool(pool_type) and not use_conv
+    pool = SelectAdaptivePool2d(pool_type=pool_type, flatten=flat, input_fmt=input_fmt)
+    sizes = (num_features, num_classes)
+    layer = nn.Conv2d(*sizes, 1) if use_conv and num_classes else None
+    layer = layer or (nn.Linear(*sizes) if num_classes else nn.Identity())
+    return (pool, layer) if drop_rate is None else (pool, nn.Dropout(drop_rate), layer)
 
 class ClassifierHead(nn.Module):
     def __init__(self, in_features, num_classes, pool_type="avg", drop_rate=0.0, use_conv=False,
@@ -455,7 +462,8 @@ class ClassifierHead(nn.Module):
         self.drop = nn.Dropout(drop_rate)
         self.flatten = nn.Flatten(1) if use_conv and pool_type else nn.Identity()
     def forward(self, x, pre_logits=False):
-        return self.flatten(self.fc(self.drop(self.global_pool(x))))
+        x = self.drop(self.global_pool(x))
+        return self.flatten(x if pre_logits else self.fc(x))
 
 def calculate_drop_path_rates(rate, depths, stagewise=False):
     if isinstance(depths, int):

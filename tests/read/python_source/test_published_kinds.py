@@ -149,16 +149,6 @@ KINDS = {
         + "1x3x64x64",
         ((1, 512),),
     ),
-    "layers of timm": (
-        "from timm.layers import LayerScale2d, get_norm_act_layer, get_padding\n"
-        + net(
-            "self.conv = nn.Conv2d(3, 8, 5, padding=get_padding(5))\n"
-            "        self.norm = get_norm_act_layer('batchnorm2d', 'relu')(8)\n"
-            "        self.scale = LayerScale2d(8)",
-            "return self.scale(self.norm(self.conv(x)))",
-        ),
-        ((1, 8, 64, 64),),
-    ),
 }
 
 
