@@ -26,6 +26,7 @@ from ncd.write.torch_source.identifiers import UniqueNames
 # --- HTML of the panels. Text from outside is escaped here
 
 METER = 6.0  # em
+BAR = "min(22em, 22vw)"  # shorter on a phone, in proportion
 SEPARATOR = '<span class="muted">,</span> '
 
 
@@ -171,6 +172,19 @@ def meter(share: float, colour: str, longest: float = METER) -> str:
     if not share:
         return ""
     return f'<span class="meter" style="width:{longest * share:.2f}em;background:{colour}"></span>'
+
+
+def share_bar(share: float, colour: str, longest: str = BAR) -> str:
+    """Returns a bar for a share of ``longest``, a length in CSS, with the room for the rest.
+
+    >>> "<rect width='50.0'" in share_bar(0.5, "teal").replace('"', "'")
+    True
+    """
+    return (
+        f'<svg viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true" '
+        f'style="width:{longest};height:0.75em"><rect width="{100 * share:.1f}" height="8" '
+        f'fill="{colour}" stroke="currentColor" vector-effect="non-scaling-stroke"/></svg>'
+    )
 
 
 def plural(number: int, one: str) -> str:

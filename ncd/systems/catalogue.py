@@ -47,6 +47,7 @@ from ncd.systems.images.convolution_layers import RECEPTIVE_FIELD as RECEPTIVE_F
 from ncd.systems.images.convolution_layers import DEPTHWISE_SEPARABLE as DEPTHWISE_SEPARABLE
 from ncd.systems.images.small_recognisers import IMAGE_RECOGNISER as IMAGE_RECOGNISER
 from ncd.systems.images.small_recognisers import LENET as LENET
+from ncd.systems.images.vgg import VGG as VGG
 from ncd.systems.images.resnet import RESIDUAL_BLOCK as RESIDUAL_BLOCK
 from ncd.systems.images.resnet import IDENTITY_RESNET as IDENTITY_RESNET
 from ncd.systems.images.published_resnet import RESNET as RESNET

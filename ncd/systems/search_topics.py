@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 _GPT = "gpt-2 decoder-only-block llama gemma mixtral deepseek"
-_CNN = "lenet resnet residual-block convnext unet"
+_CNN = "lenet vgg resnet residual-block convnext unet"
 _LANGUAGE_MODELS = f"{_GPT} bert t5"
 
 # Words that ask for the same: the names of systems.
@@ -76,6 +76,7 @@ optimiser, optimizer, sgd, adam, adamw, momentum, muon, learning rate, gradient 
 initialization, weight initialization, xavier, glorot, kaiming, he initialization: initialisation
 vanishing gradient, exploding gradient, vanishing gradients, exploding gradients:
     initialisation resnet residual-block
+vgg16, vgg19, vggnet, very deep convolutional networks: vgg
 resnet, residual network: resnet identity-resnet residual-block
 residual, residual connection, skip connection, shortcut: residual-block resnet unet
 skip: unet residual-block
@@ -88,7 +89,7 @@ norm, normalisation, normalization: layer-norm batch-norm streamed-norm
 dropout, train mode, eval mode: dropout batch-norm
 regularisation, regularization, overfitting: dropout cross-entropy
 image classification, classifier, classification, mnist, digits:
-    image-recogniser lenet identity-resnet vit convnext
+    image-recogniser lenet vgg identity-resnet vit convnext
 computer vision, vision: lenet identity-resnet vit convnext
 segmentation, semantic segmentation: unet
 vision transformer, patch, patches: vit swin dit clip

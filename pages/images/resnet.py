@@ -2,7 +2,7 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
-from ncd.app.panels.images.resnet_sizes import PUBLISHED_SIZES
+from ncd.app.panels.images.published_sizes import RESNET_SIZES
 from ncd.app.panels.images.shortcuts import SHORTCUTS
 from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
 from ncd.app.panels.walk.shapes_and_cost import COST_TABLE, SHAPES
@@ -43,5 +43,5 @@ render_page(
     entry=catalogue["resnet"],
     lead=LEAD,
     why=WHY,
-    panels=(SHORTCUTS, PUBLISHED_SIZES, VALUES, SOURCE, COST_TABLE, AUTOGRAD_GRAPH, SHAPES),
+    panels=(SHORTCUTS, RESNET_SIZES, VALUES, SOURCE, COST_TABLE, AUTOGRAD_GRAPH, SHAPES),
 )

@@ -232,7 +232,7 @@ def test_an_entry_that_states_its_type_is_held_to_it() -> None:
 def test_the_menu_is_the_sections_of_the_catalogue() -> None:
     sections = ncd.catalogue.sections
     assert [e for entries in sections.values() for e in entries] == list(ncd.catalogue.values())
-    assert [e.name for e in sections["Images"]][1:3] == ["lenet", "residual-block"]
+    assert [e.name for e in sections["Images"]][1:3] == ["lenet", "vgg"]
     assert "" not in sections
 
 

@@ -13,10 +13,17 @@ from torch import Tensor, nn
 import ncd
 from ncd.systems.catalogue_entry import Entry
 from ncd.systems.images.published_resnet import SIZES
+from ncd.systems.images.vgg import SIZES as SIZES_OF_VGG
 
-# What the published weights hold: torchvision for ResNet and the first models of ConvNeXt and Swin,
-# timm for the others, and the published implementations of CLIP, DiT and DDPM.
+# What the published weights hold: torchvision for VGG, ResNet and the first models of ConvNeXt and
+# Swin, timm for the others, and the published implementations of CLIP, DiT and DDPM.
 PARAMETERS: Mapping[str, Mapping[str, int]] = {
+    "vgg": {
+        "vgg-11": 132_863_336,
+        "vgg-13": 133_047_848,
+        "vgg-16": 138_357_544,
+        "vgg-19": 143_667_240,
+    },
     "resnet": {
         "resnet-18": 11_689_512,
         "resnet-34": 21_797_672,
@@ -126,6 +133,45 @@ def renamed(*rules: tuple[str, str]) -> Callable[[str], str]:
 
 def stage(found: re.Match[str]) -> str:
     return f"stage_{int(found[1]) + 1}."
+
+
+def vgg_of_torch(columns: str, n: int, m: int, x: int, y: int) -> nn.Sequential:
+    """The layers of a column of the paper's table, with a space for each pooling."""
+    layers: list[nn.Module] = []
+    channels, wide = 3, n
+    for column in columns.split():
+        for _ in column:
+            layers += [nn.Conv2d(channels, wide, 3, padding=1), nn.ReLU()]
+            channels = wide
+        layers.append(nn.MaxPool2d(2, 2))
+        wide = min(2 * wide, 8 * n)
+    features = 8 * n * (x // 32) ** 2
+    dense = [nn.Linear(features, m), nn.ReLU(), nn.Linear(m, m), nn.ReLU(), nn.Linear(m, y)]
+    return nn.Sequential(*layers, nn.Flatten(0), *dense)
+
+
+VGG_COLUMNS = ("c c cc cc cc", "cc cc cc cc cc", "cc cc ccc ccc ccc", "cc cc cccc cccc cccc")
+
+
+@pytest.mark.parametrize("depth", range(4))
+def test_vgg_is_that_of_torch(depth: int) -> None:
+    torch.manual_seed(0)
+    sizes = {"n": 2, "m": 16, "x": 64, "y": 5}
+    theirs = vgg_of_torch(VGG_COLUMNS[depth], **sizes)
+    entry = ncd.catalogue["vgg"]
+    keys = [key for key, _ in theirs.named_parameters()]
+    ours = [key for key, _ in ncd.compile(entry.build(depth=depth, **sizes)).named_parameters()]
+    assert len(ours) == 2 * int(SIZES_OF_VGG[depth].name)
+    named = dict(zip(keys, ours, strict=True))
+    same(entry, {"depth": depth, **sizes}, theirs, named.__getitem__, lambda x: (theirs(x),))
+
+
+def test_the_table_of_vgg_is_that_of_torch() -> None:
+    """On no memory: 138 million parameters at their published sizes."""
+    with torch.device("meta"):
+        models = [vgg_of_torch(column, 64, 4096, 224, 1000) for column in VGG_COLUMNS]
+    counts = [sum(weight.numel() for weight in model.parameters()) for model in models]
+    assert counts == [*PARAMETERS["vgg"].values()]
 
 
 @pytest.mark.parametrize("depth", [0, 2], ids=["basic", "bottleneck"])

@@ -25,6 +25,7 @@ from tests.systems.lessons.training_lesson_claims import signal
 
 # A text beside a piece of a sentence is the source of what cannot be computed here.
 Said = Claim | str
+RESNET_50 = Facts.of("resnet").published("resnet-50")
 NOTEBOOK = "the notebook's code, which does not belong to this project"
 
 
@@ -167,6 +168,42 @@ PAGES: Mapping[str, Mapping[str, Said]] = {
             abs(signal(f).weight - (3 * f.size("m")) ** -0.5) < 1e-3
         ),
         "weights of deviation 0.02": "Radford et al. 2018, section 4.1",
+    },
+    "vgg": {
+        "Windows of 3 × 3": lambda f: {cell.op.kernel for cell in f.ops("Conv")} == {3},
+        "11 × 11 pixels in the first layer of AlexNet": lambda f: (
+            Facts.of("convolution").published("alexnet-conv1").settings["k"] == 11
+        ),
+        "of 3 × 3 in a row see 5 × 5 pixels, three see 7 × 7": lambda f: (
+            field_sizes(stack_of(n=3, k=3, s=1, d=1, double=0)) == [3, 5, 7]
+        ),
+        "a [pooling](pooling) that halves them": lambda f: (
+            f.size("x") == 4 * f.size("x_1") and f.size("x_4") == 4 * f.size("x_5")
+        ),
+        "twice the channels, until there are eight times as many as at first": lambda f: (
+            [f.size(f"n_{i}") // f.size("n_1") for i in range(1, 6)] == [1, 2, 4, 8, 8]
+        ),
+        "Where the sides halve and the channels double, a convolution costs as much": lambda f: (
+            f.count("flops", "conv1_2")
+            == f.count("flops", "conv2_2")
+            == f.count("flops", "conv3_2")
+            == f.count("flops", "conv4_2")
+            == 4 * f.count("flops", "conv5_2")
+        ),
+        "it has 103 of 138 million parameters, and less than a hundredth of the work": lambda f: (
+            round(f.published("vgg-16").count("parameters", "fc1") / 1e6) == 103
+            and round(f.published("vgg-16").count("parameters") / 1e6) == 138
+            and f.published("vgg-16").share("flops", "fc1") < 0.01
+        ),
+        "almost four times the products of a ResNet-50": lambda f: (
+            3.7 < f.published("vgg-16").cost.flops / RESNET_50.cost.flops < 4
+        ),
+        "more than five times its parameters": lambda f: (
+            5 < f.published("vgg-16").cost.parameters / RESNET_50.cost.parameters < 6
+        ),
+        "half of the features behind each hidden dense map": (
+            "torchvision’s models of VGG: a dropout of 0.5 behind both hidden maps"
+        ),
     },
     "resnet": {
         "has two convolutions of 3 × 3": lambda f: (

@@ -8,7 +8,9 @@ import torch
 
 import ncd
 from ncd.app.panels.images.diffusion_steps import NAMES
+from ncd.circuit.circuit import Cell
 from ncd.run.seeding import example_inputs
+from ncd.systems.images.convolution_layers import field_sizes, stack_of
 from tests.systems.lessons.facts import Claim, Facts, answer, growth_factor
 
 
@@ -33,6 +35,12 @@ def reads_mixed_pixels(f: Facts) -> bool:
     with torch.no_grad():
         first.copy_(first[:, order].clone())
     return torch.allclose(right, module(picture.flatten()[order].view_as(picture)), atol=1e-6)
+
+
+def _last_of_block(f: Facts, cell: Cell) -> bool:
+    """Whether no later op is in the same block."""
+    later = f.circuit.cells[f.circuit.cells.index(cell) + 1 :]
+    return not any(cell.fences[-1] in other.fences for other in later)
 
 
 LESSONS: Mapping[str, Mapping[str, Claim]] = {
@@ -72,6 +80,60 @@ LESSONS: Mapping[str, Mapping[str, Claim]] = {
         ),
         "Without a relu between them, three maps would be one.": lambda f: (
             len(f.ops("relu")) == len(f.ops("Linear")) - 1 == 2
+        ),
+    },
+    "vgg": {
+        "Convolutions of 3 × 3 in five stages, and three dense maps.": lambda f: (
+            {cell.op.kernel for cell in f.ops("Conv")} == {3}
+            and sum(fence.title.startswith("Stage") for fence in f.circuit.fences) == 5
+            and len(f.ops("Linear")) == 3
+        ),
+        "Each stage ends with a pooling, which keeps the largest of 2 × 2 numbers.": lambda f: (
+            [(cell.op.kernel, cell.op.stride) for cell in f.ops("MaxPool")] == [(2, 2)] * 5
+            and all(_last_of_block(f, cell) for cell in f.ops("MaxPool"))
+        ),
+        "32 maps of 6 × 6 numbers are left of the picture.": lambda f: (
+            (f.size("n_5"), f.shape("x_5")) == (32, (6, 6)) and f.ins("Group") == ["n_5 x_5"]
+        ),
+        "Which operation has the most weights?": answer("Linear fc1"),
+        "The first dense map, fc1: 70% of all.": lambda f: (
+            round(f.share("parameters", "fc1"), 2) == 0.7 and f.ops("Linear")[0].name == "fc1"
+        ),
+        "Stage 1 has 260 parameters, and the dense maps have 363,530.": lambda f: (
+            f.count("parameters", "conv1_1", "conv1_2") == 260
+            and f.count("parameters", "Linear") == 363_530
+        ),
+        "Which takes more operations?": answer("Stage 1"),
+        "Stage 1, 26 times as many: each of its weights is used at 36,864 places of a map, and one "
+        "of a dense map once.": lambda f: (
+            {"Conv conv1_1", "Conv conv1_2"} < {*f.lit}
+            and round(f.count("flops", "conv1_1", "conv1_2") / f.count("flops", "Linear")) == 26
+            and f.count("flops", "conv1_2") == 2 * 36_864 * 9 * f.size("n_1") ** 2
+            and f.count("flops", "fc2") == 2 * f.size("m") ** 2
+        ),
+        "Two windows of 3 × 3 in a row see 5 × 5 pixels.": lambda f: (
+            field_sizes(stack_of(n=2, k=3, s=1, d=1, double=0)) == [3, 5]
+        ),
+        "They have 18 weights for each pair of channels, and one window of 5 × 5 has 25.": (
+            lambda f: (2 * 3**2, 5**2) == (18, 25)
+        ),
+        "The published VGG-16 has 16 times the channels.": lambda f: (
+            f.published("vgg-16").size("n_1") == 16 * f.size("n_1")
+        ),
+        "How many parameters does it have?": answer("140 million"),
+        "138 million, 103 million of them in fc1.": lambda f: (
+            [round(f.published("vgg-16").count("parameters", *ops) / 1e6) for ops in ((), ("fc1",))]
+            == [138, 103]
+        ),
+        "Three more convolutions, as in VGG-19, add 5 million.": lambda f: (
+            len(f.published("vgg-19").ops("Conv")) == len(f.published("vgg-16").ops("Conv")) + 3
+            and 5.0
+            < (
+                f.published("vgg-19").count("parameters")
+                - f.published("vgg-16").count("parameters")
+            )
+            / 1e6
+            < 5.5
         ),
     },
     "identity-resnet": {

@@ -45,7 +45,8 @@ CHOICES = ("filter", "kind")  # the knobs that stand above the window
 _window = st.components.v2.component(
     "ncd_window",
     html=read_static("panels/images/convolution_window.html"),
-    css=PANEL_CSS + read_static("panels/images/convolution_window.css"),
+    css=PANEL_CSS
+    + read_static("panels/images/convolution_window.css", "panels/images/layer_rows.css"),
     js=script("app/panels/images/convolution_window.js"),
 )
 

@@ -36,7 +36,8 @@ FAINT = 0.25  # the least opacity of a pixel that counts at all
 _field = st.components.v2.component(
     "ncd_field",
     html=read_static("panels/images/receptive_field.html"),
-    css=PANEL_CSS + read_static("panels/images/convolution_window.css"),
+    css=PANEL_CSS
+    + read_static("panels/images/convolution_window.css", "panels/images/layer_rows.css"),
     js=script("app/panels/images/receptive_field.js"),
 )
 
@@ -98,7 +99,7 @@ def show_receptive_field(scene: Scene) -> None:
         "made": heatmap.data_url(
             numbers, ColourRange.from_numbers(numbers, signed=True), heatmap.scale(True)
         ),
-        "layers": _layers(stack, scene.settings["x"], at[1]) + _table(stack),
+        "layers": layer_rows(stack, scene.settings["x"], at[1]) + _table(stack),
         "foot": f"{_formula_and_gradient(found, stack)} "
         f"<span class='muted'>{numbers_origin(scene)}</span>",
     }
@@ -132,8 +133,8 @@ def _heat_address(gradient: CellGrid) -> str:
     return heatmap.image_url(colours)
 
 
-def _layers(stack: Stack, side: int, place: int) -> str:
-    """Returns one row of cells for the picture and every layer, with those that are seen."""
+def layer_rows(stack: Stack, side: int, place: int) -> str:
+    """Returns a row of cells for the picture and for each layer, with those that are seen."""
     if side > WIDEST:
         return ""
     seen = visible_places(stack, side, place)

@@ -14,7 +14,6 @@ from ncd.site import markup
 from ncd.systems.images.convolution_layers import convolution
 
 KEY = "both ways"
-LONGEST = "min(22em, 22vw)"  # of a bar; shorter on a phone, in proportion
 
 
 def show_both_ways(scene: Scene) -> None:
@@ -35,7 +34,7 @@ def show_both_ways(scene: Scene) -> None:
     body = [
         f'<tr><td>{name}</td><td class="number">{formula}</td><td class="number"><b>{count:,}</b>'
         f'</td><td class="number">{flops:,}</td>'
-        f"<td>{_bar(count / max(once, sum(steps)), colour)}</td></tr>"
+        f"<td>{markup.share_bar(count / max(once, sum(steps)), colour)}</td></tr>"
         for name, formula, count, flops in rows
     ]
     table = markup.table(("", "weights", "number", "FLOPs", ""), body, numbers=(1, 2, 3))
@@ -45,15 +44,6 @@ def show_both_ways(scene: Scene) -> None:
 
 
 BOTH_WAYS = Panel("Cost of both ways", show_both_ways, needs_run=False, follows_moves=True)
-
-
-def _bar(share: float, colour: str) -> str:
-    """Returns a bar for a share of the longest one."""
-    return (
-        f'<svg viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true" '
-        f'style="width:{LONGEST};height:0.75em"><rect width="{100 * share:.1f}" height="8" '
-        f'fill="{colour}" stroke="currentColor" vector-effect="non-scaling-stroke"/></svg>'
-    )
 
 
 def _weights(cell: Cell) -> int:

@@ -152,7 +152,7 @@ def test_the_layers_are_rows_of_cells_and_each_adds_to_the_field(knobs: dict[str
     assert (before, jump) == (data["field"], data["jump"])
     for limit, drawn in ((side, True), (side - 1, False)):
         with patch.object(receptive_field, "WIDEST", limit):
-            assert ("<svg" in receptive_field._layers(stack, side, at)) == drawn
+            assert ("<svg" in receptive_field.layer_rows(stack, side, at)) == drawn
 
 
 def test_the_heat_is_the_gradient_and_the_map_is_the_first() -> None:
