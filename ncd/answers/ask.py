@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from ncd.answers.answer import Answer
 from ncd.answers.opened_files import File, join_files, notebook_code, of_text
@@ -18,7 +19,8 @@ from ncd.findings.reading.finding import LATE, LATE_SIZES, Finding
 from ncd.jobs.source_reading import reader
 from ncd.language.arguments import check_text
 from ncd.read.configs.config_reader import is_config
-from ncd.read.recognise import has_calls, is_source, strip_prompts
+from ncd.read.question import pasted_code
+from ncd.read.recognise import has_calls, is_source
 
 STEPS = ("reading the source", "looking for what is wrong", "trying sizes")
 Progress = Callable[[int, int, str], None]  # is told how many steps of how many are done, and one
@@ -33,8 +35,9 @@ def ask(
 
     Args:
         text: PyTorch source, a line of it, an einsum, a line of einops, a published
-            ``config.json``, a term, the message of an error, or a notebook, of which the code is
-            taken. Blanks or prompts before all of its lines are left out.
+            ``config.json``, a term, the message of an error, a question about a layer, or a
+            notebook, of which the code is taken. Blanks or prompts before all of its lines are left
+            out, and words around code are comments.
         files: Further files whose classes the text uses: paths, or pairs of a name and a text.
         progress: Is told of each step of a source: how many are done, of how many, and the next.
 
@@ -51,7 +54,7 @@ def ask(
     ('einsum', ((8, 8, 8, 8),), 'out: 8 × 8 × 8 × 8 (b, h, i, j)')
     """
     check_text(text, "text", "ask")
-    text = notebook_code(text) or strip_prompts(text)
+    given, text = text, notebook_code(text) or pasted_code(text)
     whole = join_files(text, files)
     try:
         if is_config(text):
@@ -65,7 +68,16 @@ def ask(
         plain = refusal_answer(whole, error)
     found = _findings(whole, progress)
     progress(len(STEPS), len(STEPS), "")
-    return of_text(with_findings(plain, found), whole, text)
+    return of_text(with_findings(_read_as(plain, given, text), found), whole, text)
+
+
+def _read_as(plain: Answer, given: str, text: str) -> Answer:
+    """Returns an answer to a question in words that says as which source it was read."""
+    added = text.strip().split("\n")[given.strip().count("\n") + 1 :]
+    if not added or is_source(given):
+        return plain
+    note = f"The question is read as `{'; '.join(added)}`."
+    return replace(plain, assumed=(note, *plain.assumed))
 
 
 def _findings(text: str, progress: Progress) -> tuple[Finding, ...]:

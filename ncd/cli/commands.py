@@ -49,7 +49,7 @@ from ncd.cli.system_argument import (
 from ncd.errors import ParseError
 from ncd.language.terms import Term
 from ncd.read.configs.config_reader import read_config
-from ncd.read.recognise import strip_prompts
+from ncd.read.question import pasted_code
 from ncd.systems.catalogue_entry import Entry
 from ncd.words import plain_text
 
@@ -59,8 +59,9 @@ from ncd.words import plain_text
 def ask(args: argparse.Namespace) -> int:
     from ncd.cli.answer_output import answer_data, answer_lines
 
-    text = strip_prompts(file_text(args.file))  # as its edits are of
-    answer = ncd.ask(text, args.files, progress=ProgressBar(is_even=False))
+    given = file_text(args.file)
+    text = pasted_code(given)  # as its edits are of
+    answer = ncd.ask(given, args.files, progress=ProgressBar(is_even=False))
     if args.json:
         print_json(answer_data(answer))
     else:

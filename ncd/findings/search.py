@@ -27,7 +27,7 @@ from ncd.read.python_source.assumptions import OTHER_INPUT_CURE, unfit
 from ncd.read.python_source.model_inputs import input_words
 from ncd.read.python_source.source_tree import deep
 from ncd.read.python_source.usual_sizes import PLAIN_TYPES
-from ncd.read.recognise import strip_prompts
+from ncd.read.question import pasted_code
 from ncd.read.torch_module.from_torch import Imported
 
 # --- Reads a source that gives no input: with the one that the reader assumes, or one that fits
@@ -143,7 +143,7 @@ def findings(text: str, seconds: float = SECONDS) -> tuple[Finding, ...]:
     >>> found[0].cures[0].text
     'nn.Linear(6, 3)(torch.randn(5, 6))'
     """
-    text, deadline = strip_prompts(text), time.process_time() + seconds
+    text, deadline = pasted_code(text), time.process_time() + seconds
     plain = plain_reading(text, deadline)
     failure, in_time = _failure(plain, deadline)
     if failure is not None:
@@ -171,7 +171,7 @@ def size_findings(text: str, seconds: float = SECONDS) -> tuple[Finding, ...]:
     >>> [found.says for found in size_findings(f"{head}{body}3x8")]
     ['Batch is free.', 'Features must be 8, as `d` is 8.', '`d` is free.']
     """
-    text, deadline = strip_prompts(text), time.process_time() + seconds
+    text, deadline = pasted_code(text), time.process_time() + seconds
     plain = plain_reading(text, deadline)
     if plain.error is not None or plain.refusal is not None or plain.unsure:
         return ()

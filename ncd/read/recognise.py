@@ -77,11 +77,12 @@ def strip_prompts(text: str) -> str:
 
 SOURCE = re.compile(
     r"^(class\s+\w+\s*[(:]|(import|from)\s+(torch|einops)\b|\w+\s*=\s*(torch\.)?nn\.\w+\("
+    r"|(torch|F)\.(?!einsum)\w+\("
     r"|\w+(\s*,\s*\w+)*\s*=\s*torch\.(arange|empty|eye|full|linspace|normal|ones|rand|randint"
     r"|randn|tensor|zeros)\()",
     re.M,
 )
-LAYER_LINE = re.compile(r"\s*(torch\.)?nn\.[\w.]+\(")
+LAYER_LINE = re.compile(r"\s*(#[^\n]*\n\s*)*(torch\.)?nn\.[\w.]+\(")  # behind remarks
 LAYER_NAME = re.compile(r"(torch\.)?nn\.\w{1,60}")
 ONE_SHAPE = re.compile(r"\(?\d{1,12}(\s*[x×,]\s*\d{1,12})+\)?")
 NOTEBOOK = re.compile(r'"cell_type"\s*:')

@@ -28,7 +28,8 @@ from ncd.app.state.link_text import LINK, LONGEST, compress_text, decompress_tex
 from ncd.errors import NCDError, SizeError
 from ncd.findings.reading.finding import Finding
 from ncd.notation.term_text import spell
-from ncd.read.recognise import has_calls, is_file, strip_prompts
+from ncd.read.question import pasted_code
+from ncd.read.recognise import has_calls, is_file
 from ncd.rewrite.derivations import derivation_of
 from ncd.write.term_json import term_of_file
 
@@ -226,7 +227,7 @@ def _open_link(asked: Mapping[str, str]) -> None:
     linked = decompress_text(asked.get(TEXT_KEY, usual)) or DEFAULT_TEXT
     of_system = url.linked_system(asked)
     st.session_state[FOLD_KEY] = of_system is not None or derivation_of(linked) is not None
-    st.session_state[TEXT_KEY] = strip_prompts(linked) if of_system is None else spell(of_system)
+    st.session_state[TEXT_KEY] = pasted_code(linked) if of_system is None else spell(of_system)
     edits.clear_edits()
     made = "" if of_system else decompress_text(asked.get(EDITS_KEY, "")) or ""
     st.session_state[EDITS_KEY] = write_edits(read_edits(made))
@@ -365,7 +366,7 @@ def cleaned_text(text: str) -> str:
 
     An exported file is replaced by its term, and a notebook by its code.
     """
-    text = notebook_code(text) or strip_prompts(text)
+    text = notebook_code(text) or pasted_code(text)
     with suppress(NCDError):  # the error is shown when the text is read
         text = spell(term_of_file(text)) if is_file(text) else text
     return text[:LONGEST]

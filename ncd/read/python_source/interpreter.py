@@ -369,6 +369,7 @@ class Interpreter:
         default_factory=dict
     )  # by their ids, with the lines that gave them a format
     box: Callable[..., Any] | None = None  # makes one, see elsewhere.py
+    name_without_import: Callable[[Interpreter, str, bool], Any] | None = None  # see libraries.py
     assumed_settings: dict[str, dict[str, Any]] = field(
         default_factory=dict
     )  # sizes that are assumed

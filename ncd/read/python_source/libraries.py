@@ -821,6 +821,60 @@ def imported_name(machine: Interpreter, path: str, name: str, alias: str | None)
     return {given: _unknown_value(machine, name, f"it is imported from {file}, which is not read")}
 
 
+# --- Names whose imports an excerpt leaves out, as most excerpts leave out that of nn
+
+USUAL_IMPORTS = {  # of each library, as most sources import it
+    "torch": "Tensor",
+    "torch.nn.init": "xavier_uniform_ kaiming_normal_",
+    "torch.nn.utils": "weight_norm spectral_norm",
+    "torch.utils.checkpoint": "checkpoint",
+    "torch.autograd": "Variable",
+    "torch.cuda.amp": "autocast GradScaler",
+    "argparse": "ArgumentParser",
+    "einops": "rearrange repeat",
+    "einops.layers.torch": "Rearrange Reduce",
+    "collections": "OrderedDict namedtuple defaultdict deque",
+    "copy": "deepcopy",
+    "dataclasses": "dataclass field",
+    "functools": "partial",
+    "itertools": "chain",
+    "timm.models.layers": "DropPath trunc_normal_ to_2tuple",
+    "typing": "Any Callable Dict Iterable List Literal Optional Sequence Tuple Union",
+    "abc": "ABC abstractmethod",
+}
+LIBRARY_NAMES = """
+argparse copy collections functools itertools random os sys time json re logging numpy timm
+torchvision transformers wandb tqdm torchinfo torchsummary
+"""
+USUAL_LIBRARIES = {
+    "np": "numpy",
+    "pl": "pytorch_lightning",
+    "models": "torchvision.models",
+    "init": "torch.nn.init",
+    "optim": "torch.optim",
+    "plt": "matplotlib.pyplot",
+    "pd": "pandas",
+    **{name: name for name in LIBRARY_NAMES.split()},
+}
+USUAL_NAMES = {name: path for path, names in USUAL_IMPORTS.items() for name in names.split()}
+IMPORT = re.compile(r"^\s*(import|from)\s+torch\b", re.M)
+
+
+def unimported_value(machine: Interpreter, name: str, is_near: bool) -> Any:
+    """Returns the value of a name whose import an excerpt leaves out; None for any other name.
+
+    A class that an excerpt without its imports does not define is one of another file, unless its
+    name is near to one that is set, and hence misspelt.
+    """
+    if name in USUAL_NAMES:
+        return imported_name(machine, USUAL_NAMES[name], name, None)[name]
+    if name in USUAL_LIBRARIES:
+        return imported_library(machine, USUAL_LIBRARIES[name], name)[1]
+    if name[:1].isupper() and not is_near and IMPORT.search(machine.text) is None:
+        return UnknownValue(name, "the text neither sets nor imports it")
+    return None
+
+
 def _unknown_value(machine: Interpreter, name: str, why: str) -> UnknownValue:
     """Returns an unknown value; raises ImportError where the source handles that error."""
     if machine.optional:

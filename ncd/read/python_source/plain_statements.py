@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
+from copy import deepcopy
 from dataclasses import dataclass, field
+from string import ascii_lowercase
 
 NAME = "Statements"  # of the class
 RANDOM_MAKERS = ("empty", "normal", "rand", "randint", "randn", "randperm")
@@ -47,16 +49,54 @@ def as_class(tree: ast.Module) -> ast.Module:
             return y
     Statements()(torch.randn(2, 3))
     """
-    if len(tree.body) < 2 or not all(isinstance(node, SIMPLE) for node in tree.body):
+    if not all(isinstance(node, SIMPLE) for node in tree.body):
         return tree
     if any(_is_layer(node) for node in ast.walk(tree)):
         return tree
-    parts = _sort_statements(tree.body, RANDOM_MAKERS)
+    named = _with_named_arrays(tree)
+    parts = _sort_statements(named.body, RANDOM_MAKERS)
     if not parts.inputs:
-        parts = _sort_statements(tree.body, (*RANDOM_MAKERS, *CONSTANT_MAKERS))
+        parts = _sort_statements(named.body, (*RANDOM_MAKERS, *CONSTANT_MAKERS))
     if not parts.inputs or not parts.body or not parts.results:
         return tree
-    return _class_and_call(parts, tree.body[-1])
+    return _class_and_call(parts, named.body[-1])
+
+
+def _with_named_arrays(tree: ast.Module) -> ast.Module:
+    """Returns a text in which what is drawn at random within a statement has a name before it.
+
+    >>> print(ast.unparse(_with_named_arrays(ast.parse("torch.rand(2) * torch.rand(3, 1)"))))
+    a = torch.rand(2)
+    b = torch.rand(3, 1)
+    a * b
+    """
+    used = {*_names(tree)}
+    free = (name for name in ascii_lowercase if name not in used)
+    body: list[ast.stmt] = []
+    for node in tree.body:
+        _, value = _assignment(node)
+        if value is None or not _is_made(value, RANDOM_MAKERS):
+            namer = _ArrayNamer(free)
+            node = namer.visit(deepcopy(node))
+            body += namer.made
+        body.append(node)
+    return ast.Module(body, tree.type_ignores)
+
+
+class _ArrayNamer(ast.NodeTransformer):
+    """Puts names in the place of calls that draw an array; ``made`` sets them."""
+
+    def __init__(self, free: Iterator[str]) -> None:
+        self.free, self.made = free, list[ast.stmt]()
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        name = next(self.free, None) if _is_made(node, RANDOM_MAKERS) else None
+        if name is None:
+            self.generic_visit(node)
+            return node
+        stored = ast.copy_location(ast.Name(name, ast.Store()), node)
+        self.made.append(ast.copy_location(ast.Assign([stored], node), node))
+        return ast.copy_location(ast.Name(name, ast.Load()), node)
 
 
 def _sort_statements(body: Iterable[ast.stmt], makers: tuple[str, ...]) -> _StatementGroups:

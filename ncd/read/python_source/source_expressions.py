@@ -58,7 +58,12 @@ def _name(machine: Interpreter, node: ast.Name, scope: Scope) -> Any:
         why = f"it is imported from {file}, which is not read"
         return UnknownValue(node.id, why)  # where its library is there, or on another way
     known = [*scope.names, *scope.top.names, *machine.names]
-    cure = nearest_name(node.id, known, "a name that is set above")
+    usual = "a name that is set above"
+    cure = nearest_name(node.id, known, usual)
+    find = machine.name_without_import
+    value = find(machine, node.id, cure != usual) if find is not None else None
+    if value is not None:
+        return value
     raise machine.refuse(f"there is nothing called {short_repr(node.id)}", cure)
 
 

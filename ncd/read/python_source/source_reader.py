@@ -42,7 +42,7 @@ from ncd.read.python_source.interpreter import (
     as_text_error,
     error_at,
 )
-from ncd.read.python_source.libraries import LIBRARIES, share
+from ncd.read.python_source.libraries import LIBRARIES, share, unimported_value
 from ncd.read.python_source.model_choice import (
     fact_of,
     leans,
@@ -70,7 +70,8 @@ from ncd.read.python_source.source_statements import STATEMENTS
 from ncd.read.python_source.source_tree import deep, syntax_tree
 from ncd.read.python_source.structured_inputs import Guess, by_name, see_inside
 from ncd.read.python_source.torch_layers import layer_failure, lazy_parts, settle
-from ncd.read.recognise import LAYER_LINES, SOURCES, Reading, is_line, strip_prompts
+from ncd.read.question import pasted_code
+from ncd.read.recognise import LAYER_LINES, SOURCES, Reading, is_line
 from ncd.read.torch_module.comparison import EVALUATION_NOTE
 from ncd.read.torch_module.from_torch import Imported
 
@@ -254,7 +255,7 @@ def read_source(text: str, made: Callable[[], object] = bool, late: str = "") ->
     >>> str(read_source(source).term)
     "Id('b:2 m:3') >> Elementwise('relu')"
     """
-    text = strip_prompts(text)
+    text = pasted_code(text)
     source, shapes = shape_line(text)
     tree = syntax_tree(source)
     machine, scope = new_machine(), Scope()
@@ -338,7 +339,7 @@ def new_machine() -> Interpreter:
     }
     more = {"F": LIBRARIES["torch.nn.functional"], "math": LIBRARIES["math"]}
     machine = Interpreter(EXPRESSIONS, STATEMENTS, {**NAMES, **names, **more}, LIBRARIES)
-    machine.box = box
+    machine.box, machine.name_without_import = box, unimported_value
     share(machine)
     return machine
 

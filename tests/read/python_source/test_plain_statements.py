@@ -129,3 +129,10 @@ def test_a_long_text_is_gone_through_once(monkeypatch: pytest.MonkeyPatch) -> No
 def test_other_texts_stay_as_they_are(text: str) -> None:
     tree = ast.parse(text)
     assert as_class(tree) is tree
+
+
+def test_one_statement_whose_arrays_are_drawn_within_it_is_read() -> None:
+    text = "F.softmax(torch.randn(2, 3) @ torch.randn(3, 5), dim=-1)"
+    assert read_source(text).shapes == ((2, 5),)
+    two = "a = 2\ny = torch.randn(2, 3).relu() + torch.randn(a, 1)"
+    assert read_source(two).shapes == ((2, 3),)
