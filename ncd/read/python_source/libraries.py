@@ -71,6 +71,7 @@ from ncd.words import nearest_name
 
 # --- The libraries that a source may import: torch, einops, and small parts of Python's own
 
+MAX_REPEAT = 20  # times that a product takes its lists
 FIELD = re.compile(r"[A-Za-z]\w{0,60}", re.ASCII)  # of a named tuple
 
 
@@ -175,8 +176,8 @@ def _repeat(machine: Interpreter, value: Any, times: int = ITEMS + 1) -> Any:
 
 
 def _product(machine: Interpreter, *values: Any, repeat: int = 1) -> Any:
-    lists = [machine.items(one) for one in values] * min(max(repeat, 0), 20)
-    if math.prod(map(len, lists)) > ITEMS:
+    lists = [machine.items(one) for one in values] * min(repeat, MAX_REPEAT + 1)
+    if not 0 <= repeat <= MAX_REPEAT or math.prod(map(len, lists)) > ITEMS:
         raise machine.stop("it goes through too many things", "fewer")
     return iter(list(itertools.product(*lists)))
 
@@ -236,7 +237,7 @@ MATH = Namespace(
 
 _HINTS = """
 Any AnyStr Callable ClassVar Dict Final FrozenSet Generic Iterable Iterator List Literal Mapping
-MutableMapping NamedTuple Optional Protocol Sequence Set Tuple Type TypeAlias TypedDict Union
+MutableMapping Optional Protocol Sequence Set Tuple Type TypeAlias TypedDict Union
 Generator Collection Hashable Sized Annotated Self ParamSpec Concatenate
 """
 TYPING = Namespace(
@@ -247,6 +248,7 @@ TYPING = Namespace(
             **dict.fromkeys(("TypeVar", "NewType"), _nothing),
             **dict.fromkeys(("overload", "final", "no_type_check", "runtime_checkable"), _identity),
             cast=_second,
+            NamedTuple=_named_tuple,
         ),
         "TYPE" + "_CHECKING": False,  # nothing is imported for types alone
         "OrderedDict": BuiltinFunction("OrderedDict", collection_function(OrderedDict)),
@@ -806,13 +808,12 @@ def imported_name(machine: Interpreter, path: str, name: str, alias: str | None)
         return {given: machine.libraries[whole]}
     if isinstance(space, Namespace) and name in space.names:
         return {given: space.names[name]}
-    if isinstance(space, PartialNamespace):
-        shared = {} if name in OTHERS else machine.known_file_values
-        known = {**shared, **space.names}
-        return {given: known.get(name, space.missing_name(name, None))}
     other = name in OTHERS and path[:1] != "." and "torchvision" not in path
-    if not isinstance(space, Namespace) and name in machine.known_file_values and not other:
-        return {given: machine.known_file_values[name]}
+    shared = {} if other else machine.known_file_values
+    if isinstance(space, PartialNamespace):
+        return {given: shared.get(name, space.missing_name(name, None))}
+    if not isinstance(space, Namespace) and name in shared:
+        return {given: shared[name]}
     if isinstance(space, Namespace):
         near = nearest_name(name, sorted(space.names), "")
         why = f"it is not on the list{near and f'; try {near}'}"

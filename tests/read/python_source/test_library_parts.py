@@ -19,7 +19,13 @@ from torch.nn import functional as F
 
 import ncd
 from ncd.read.python_source.functions_and_classes import _shapes_alone
-from ncd.read.python_source.interpreter import Interpreter, Scope
+from ncd.read.python_source.interpreter import (
+    Interpreter,
+    Scope,
+    SourceException,
+    UnknownValue,
+    as_text_error,
+)
 from ncd.read.python_source.source_reader import new_machine, read_source
 from ncd.read.python_source.source_tree import deep
 
@@ -625,7 +631,7 @@ def test_a_published_network_has_the_classes_of_imagenet() -> None:
         assert interpreted("torchvision.models", f"{name}()")[1].fc.out_features == 1000
 
 
-VALUES = {  # by a library: expressions, and their values as the library has them
+VALUES: dict[str, dict[str, Any]] = {  # by a library: expressions, each with its value
     "timm.layers": {
         "[to_2tuple(3), to_2tuple([1, 2]), to_3tuple(3), to_3tuple((1, 2, 3)), to_ntuple(4)(5)]": [
             *((3, 3), (1, 2), (3, 3, 3), (1, 2, 3), (5, 5, 5, 5)),
@@ -699,3 +705,97 @@ def test_an_expression_of_a_library_has_its_value(library: str, text: str) -> No
     found = interpreted(library, text)[1]
     assert found == VALUES[library][text]
     assert type(found) is type(VALUES[library][text])
+
+
+UNREAD = {  # what an import sets, if it is not known: its name, and why
+    "import foo.bar as it": ("foo.bar", "the library foo.bar is not read"),
+    "import foo as it": ("foo", "the library foo is not read"),
+    "import torch.none as it": ("torch.none", "the library torch.none is not read"),
+    "import torch.nn.none.more as it": (
+        *("torch.nn.none.more", "the library torch.nn.none.more is not read"),
+    ),
+    "from foo.bar import it": ("it", "it is imported from foo.bar, which is not read"),
+    "from ..bar import other as it": ("other", "it is imported from bar, which is not read"),
+    "from . import it": ("it", "it is imported from another file, which is not read"),
+    "from torch import zerros as it": ("torch.zerros", "it is not on the list; try zeros"),
+    "from math import it": ("math.it", "it is not on the list"),
+    "from timm.layers import it": ("timm.layers.it", "it of timm.layers is not read"),
+    "from timm.layers import MLP as it": ("timm.layers.MLP", "MLP of timm.layers is not read"),
+    "from timm import layers\nit = layers.other": (
+        *("timm.layers.other", "layers of timm is not read"),
+    ),
+    "from foo import MLP as it": ("MLP", "it is imported from foo, which is not read"),
+    "from foo import Permute as it": ("Permute", "it is imported from foo, which is not read"),
+    "from functools import partial\nfrom foo import other\nit = partial(other, 3)": (
+        *("other", "it is imported from foo, which is not read"),
+    ),
+}
+READ = {  # what it sets: the name of a library, a class or a function
+    "import torch.nn.functional as it": "torch.nn.functional",
+    "import torch.nn.functional\nit = torch": "torch",
+    "import numpy.random as it": "numpy.random",
+    "from torch import nn as it": "torch.nn",
+    "from torch.nn import functional as it": "torch.nn.functional",
+    "import torchvision.models as it": "torchvision.models",
+    "import timm\nit = timm": "timm",
+    "from timm import models as it": "timm.models",
+    "from foo import DropPath as it": "DropPath",
+    "from torch_geometric.nn import MLP as it": "MLP",
+    "from torchvision.ops import MLP as it": "MLP",
+    "from .layers import Mlp as it": "Mlp",
+    "from .models._builder import build_model_with_cfg as it": "build_model_with_cfg",
+    "from .mlp import MLP as it": "MLP",
+    "from timm.layers import make_divisible as it": "_make_divisible",
+    "from torchvision.models import resnet18 as it": "resnet18",
+}
+
+
+@pytest.mark.parametrize("text", [*UNREAD, *READ])
+def test_an_import_sets_what_is_known_or_says_why_it_is_not(text: str) -> None:
+    machine, scope = new_machine(), Scope()
+    machine.run(ast.parse(text).body, scope)
+    found = scope.names["it"]
+    assert isinstance(found, UnknownValue) == (text in UNREAD)
+    wanted = UNREAD[text] if text in UNREAD else READ[text]
+    assert ((found.name, found.reason) if text in UNREAD else found.name) == wanted
+
+
+@pytest.mark.parametrize(("line", "file"), [("from .a.b import *", "a.b"), ("from . import *", "")])
+def test_a_star_import_of_another_file_is_remembered(line: str, file: str) -> None:
+    machine = new_machine()
+    machine.run(ast.parse(line).body, Scope())
+    assert machine.star_import == (file or "another file")
+
+
+def test_what_is_written_here_takes_no_steps_of_a_source() -> None:
+    machine, scope = new_machine(), Scope()
+    assert machine.steps == 0
+    machine.run(ast.parse("from timm.layers import Mlp").body, scope)
+    assert machine.steps < 10
+    assert not {"deepcopy", "add", "settings_of", "nn"} & {*machine.parts["timm"]}
+
+
+def test_a_mistake_in_what_is_written_here_is_told_at_the_line_that_imports_it() -> None:
+    text = "\n\nfrom timm.layers import PatchEmbed\n\nPatchEmbed(3, 0)"
+    with pytest.raises(SourceException) as raised:
+        machine = new_machine()
+        machine.run(ast.parse(text).body, Scope())
+    assert as_text_error(raised.value).line == 3
+    text = "\nfrom foo import CfgNode\nCfgNode(a=1).merge_from_dict({3: 4})"
+    with pytest.raises(SourceException) as raised:
+        new_machine().run(ast.parse(text).body, Scope())
+    assert as_text_error(raised.value).line == 1
+
+
+@pytest.mark.parametrize(
+    ("library", "words"),
+    [
+        ("import foo.bar as it", "foo.bar: the library foo.bar is not read"),
+        ("from torch import none", "torch.none: it is not on the list"),
+    ],
+)
+def test_a_library_that_need_not_be_there_is_missing(library: str, words: str) -> None:
+    text = f"try:\n    {library}\n    it = 1\nexcept ImportError as error:\n    it = str(error)"
+    scope = Scope()
+    new_machine().run(ast.parse(text).body, scope)
+    assert scope.names["it"].startswith(words)

@@ -17,7 +17,7 @@ from ncd.read.python_source.source_reader import new_machine, read_source
 from ncd.read.python_source.source_tree import deep
 
 HEAD = """
-import copy, dataclasses, functools, itertools, math, torch
+import copy, dataclasses, functools, itertools, math, random, sys, torch, typing
 from torch import nn
 import numpy as np
 from collections import OrderedDict
@@ -122,6 +122,23 @@ ALIKE = """
 [math.comb(0, 0)]
 [math.pi, math.inf, math.isclose(1, 1 + 1e-12), math.hypot(3, 4), math.prod([2, 3], start=2)]
 [float(x) for x in (np.sqrt(4.0), np.prod([2, 3]), np.floor(2.5), np.power(2, 3), np.abs(-3))]
+[float(n) for n in (np.clip(5, 0, 3), np.clip(-1, 0, 3), np.maximum(1, 2), np.minimum(1, 2))]
+[float(n) for n in (np.mod(7, 3), np.mod(-7, 3), np.floor_divide(7, 2), np.round(2.567))]
+[float(n) for n in (np.sum([1, 2]), np.max([1, 5, 2]), np.min([3, 1]), np.sum(4), np.min(4))]
+[float(n) for n in (np.exp(1), np.log(2.5), np.log2(8), np.log10(100), np.log1p(0.5))]
+[float(n) for n in (np.sin(1), np.cos(1), np.tan(1), np.tanh(1), np.ceil(1.5), np.floor(-1.5))]
+[float(n) for n in (np.pi, np.e, np.inf, np.max(4), np.prod([2, 3]))]
+[np.cumsum([1, 2, 3]).tolist(), np.cumsum(4).tolist(), np.atleast_1d(3).tolist()]
+[np.atleast_1d([3, 4]).tolist(), np.clip([1, 5], 2, 4).tolist()]
+[np.maximum([1, 5], [2, 2]).tolist(), np.minimum(np.ones(2), 0).tolist()]
+[np.arange(3).tolist(), np.stack([np.zeros(2), np.ones(2)]).tolist()]
+[np.where(np.ones(2) > 0, np.ones(2), 5).tolist()]
+[np.concatenate((np.ones(1), np.eye(1)[0])).tolist()]
+[np.outer(np.ones(2), np.arange(2)).tolist()]
+[np.array([1, 2]).tolist(), np.full((1, 2), 3.0).tolist(), np.array([[1.5]]).tolist()]
+[sys.version_info >= (3, 8), sys.version_info[0], len(sys.version_info[:2]), sys.maxsize]
+[typing.TYPE_CHECKING, typing.cast(int, "a"), typing.OrderedDict(a=1), random.choice([4])]
+[list(itertools.product([1, 2], repeat=0)), copy.copy({1: [2]}), copy.copy({1}), copy.copy(3)]
 [functools.reduce(lambda a, b: a * b, [1, 2, 3]), functools.reduce(lambda a, b: a + b, [], 5)]
 [functools.partial(pow, 2)(3), functools.partial(Child.plus, b=5)(1), functools.reduce(max, [3])]
 [list(itertools.repeat(1, 3)), list(itertools.repeat(1, 0)), list(itertools.product([1, 2], "ab"))]
@@ -228,6 +245,64 @@ TENSORS = """
 """
 # Statements, and what they leave in ``found``.
 PROGRAMS = {
+    "named tuples": """
+from collections import namedtuple
+from typing import NamedTuple
+Point = namedtuple("Point", "x, y")
+Size = namedtuple("Size", ["high", "wide"], defaults=[7])
+pair = NamedTuple("pair", [("a", int), ("b", int)])
+found = [tuple(Point(1, 2)), Point(y=3, x=4).x, tuple(Size(5)), Size(5, wide=6)._asdict()]
+found += [Point(1, 2)._fields, tuple(Point(1, 2)._replace(y=5)), pair(1, b=2)[1], Point(1, 2)[0]]
+""",
+    "decorators": """
+def twice(f):
+    @functools.wraps(f)
+    def run(*args):
+        return 2 * f(*args)
+    return run
+@twice
+@functools.lru_cache(maxsize=None)
+def one(n):
+    return n + 1
+@functools.lru_cache
+def two(n):
+    return n + 2
+@functools.cache
+def three(n): return n + 3
+@dataclass(frozen=True)
+class Held:
+    n: int
+    more: str = "a"
+@functools.total_ordering
+class Ordered(Base):
+    def __lt__(self, other): return True
+found = [one(3), two(3), three(3), Held(4).n, Held(4).more, Ordered().kind]
+""",
+    "arguments of a script": """
+import argparse
+parser = argparse.ArgumentParser("it", description="it runs")
+parser.add_argument("-w", "--the-width", type=int, default="12")
+parser.add_argument("--rate", type=float, default=0.1, help="of learning")
+parser.add_argument("-n", default=3)
+parser.add_argument("--kind", dest="sort", default="a")
+group = parser.add_argument_group("more")
+group.add_argument("--plain", action="store_true")
+group.add_argument("--no-bias", dest="bias", action="store_false")
+group.add_argument("--none", type=int)
+parser.set_defaults(n=4, extra=5)
+args = parser.parse_args([])
+known, rest = parser.parse_known_args([])
+found = [args.the_width, args.rate, args.n, args.sort, args.plain, args.bias, args.none, args.extra]
+found += [known.sort, rest, argparse.Namespace(a=1).a]
+""",
+    "trees": """
+from types import SimpleNamespace
+from torch.utils._pytree import tree_map
+held = SimpleNamespace(a=1, b=[2])
+held.c = held.a + 1
+found = [held.a, held.b, held.c, tree_map(lambda n: n + 1, {"a": (1, [2]), "b": 3})]
+found += [tree_map(lambda n, m: n * m, [1, (2,)], [3, (4,)])]
+""",
     "loops": """
 found = []
 for i in range(9):
@@ -433,6 +508,24 @@ EDGES = {
         "itertools.product(range(1000), range(101))",
         "it goes through too many things",
     ),
+    "products repeated": (
+        "len(next(itertools.product([1], repeat=20)))",
+        "itertools.product([1], repeat=21)",
+        "it goes through too many things",
+    ),
+    "products repeated below 0": ("1", "itertools.product([1], repeat=-1)", "too many things"),
+    "a choice": ("random.choice([1])", "random.choice([])", "a choice of nothing"),
+    "a named tuple": (
+        "typing.NamedTuple('P', [(f'a{i}', int) for i in range(50)])(*range(50))[49]",
+        "typing.NamedTuple('P', [(f'a{i}', int) for i in range(51)])",
+        "the fields of a named tuple are not understood",
+    ),
+    "a field of a tuple": (
+        "1",
+        "typing.NamedTuple('P', [('a b', int)])",
+        "fields of a named tuple",
+    ),
+    "a number as a field": ("1", "typing.NamedTuple('P', [(3, int)])", "fields of a named tuple"),
     "reduced": ("functools.reduce(max, [1])", "functools.reduce(max, [])", "reduce of nothing"),
     "a data class": ("replace(Config()).n", "replace(3)", "replace takes an object"),
     "a class": ("dataclass(Base) is Base", "dataclass(3)", "@dataclass stands before a class"),
