@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from math import isqrt, prod
 
 # --- The messages of torch about layers and shapes, each with what it means and what to look for
@@ -526,9 +527,11 @@ def _width_mismatch_cause(width: int, takes: int) -> str:
     """Returns what may be wrong before a linear layer, by what a picture's sizes multiply to.
 
     >>> _width_mismatch_cause(9216, 400)
-    'what stands before it has other sizes than was thought (9,216 = 256·6·6, 400 = 16·5·5)'
+    'what stands before it has other sizes than was thought (9,216 = 16·24·24, 400 = 16·5·5)'
     """
-    parts = [f"{n:,} = {found}" for n in (width, takes) if (found := _picture(n))]
+    both = next((c for c in CHANNELS if _picture(width, (c,)) and _picture(takes, (c,))), 0)
+    channels = (both,) if both else CHANNELS  # the same ones, if the sides alone may differ
+    parts = [f"{n:,} = {found}" for n in (width, takes) if (found := _picture(n, channels))]
     return f"what stands before it has other sizes than was thought{_in_brackets(parts)}"
 
 
@@ -536,9 +539,9 @@ def _in_brackets(parts: list[str]) -> str:
     return f" ({', '.join(parts)})" if parts else ""
 
 
-def _picture(n: int) -> str:
-    """Returns a number as channels times a square, if it is one; else an empty text."""
-    for channels in CHANNELS:
+def _picture(n: int, known: Sequence[int]) -> str:
+    """Returns a number as one of some channels times a square, if it is one; else an empty text."""
+    for channels in known:
         side = isqrt(n // channels)
         if n == prod((channels, side, side)) and 1 < side < 64:
             return f"{channels}·{side}·{side}"

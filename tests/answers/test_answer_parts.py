@@ -7,6 +7,7 @@ import pytest
 from ncd.answers.answer import Answer
 from ncd.answers.answer_sentences import LETTERS, dimension_names, result_sentence
 from ncd.answers.error_messages import (
+    CHANNELS,
     CODE,
     _picture,
     _product,
@@ -151,7 +152,21 @@ def test_the_largest_number_that_fits(limit: int) -> None:
     ],
 )
 def test_a_number_of_features_as_channels_times_a_square(n: int, said: str) -> None:
-    assert _picture(n) == said
+    assert _picture(n, CHANNELS) == said
+
+
+@pytest.mark.parametrize(
+    ("width", "takes", "parts"),
+    [
+        (53824, 50176, " (53,824 = 64·29·29, 50,176 = 64·28·28)"),  # not 256·14·14
+        (400, 2048, " (400 = 16·5·5, 2,048 = 512·2·2)"),  # no channels are in both
+        (400, 10, " (400 = 16·5·5)"),
+        (7, 10, ""),
+    ],
+)
+def test_two_pictures_have_the_same_channels_where_they_may(width, takes, parts) -> None:
+    said = _width_mismatch_cause(width, takes)
+    assert said == f"what stands before it has other sizes than was thought{parts}"
 
 
 @pytest.mark.parametrize(

@@ -158,7 +158,7 @@ def test_a_traceback_names_the_line_of_the_visitor_s_own_code() -> None:
     assert said.startswith(
         "The layer takes 400 numbers and gives 120, but each of its 64 rows holds 9,216. Look for "
         "nn.Linear(400, 120): either it becomes nn.Linear(9216, 120), or what stands before it has "
-        "other sizes than was thought (9,216 = 256·6·6, 400 = 16·5·5). It stops at line "
+        "other sizes than was thought (9,216 = 16·24·24, 400 = 16·5·5). It stops at line "
     )
     assert ": layer(R(64, 9216))." in said
 

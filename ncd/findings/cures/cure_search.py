@@ -15,6 +15,7 @@ from ncd.findings.cures.layer_edits import (
     argument_edits,
     batch_first_edits,
     direction_edits,
+    group_edits,
     mode_edits,
     norm_edits,
     padding_edits,
@@ -27,7 +28,14 @@ from ncd.findings.cures.layer_edits import (
 from ncd.findings.cures.made_array_edits import mask_shape_edits, state_edits
 from ncd.findings.cures.mask_edits import mask_edits
 from ncd.findings.cures.number_edits import MIN_COST, number_edits
-from ncd.findings.cures.shape_edits import axis_edits, call_edits, flattening_edits, shape_edits
+from ncd.findings.cures.scope_edits import layer_of_function_edits, name_edits
+from ncd.findings.cures.shape_edits import (
+    axis_edits,
+    call_edits,
+    flattening_edits,
+    rank_edits,
+    shape_edits,
+)
 from ncd.findings.failures.failure import Failure, failure_of, flattening_call
 from ncd.findings.reading.finding import Cure, Edit, apply_edits
 from ncd.findings.reading.source_trace import SourceTrace
@@ -47,6 +55,10 @@ SEARCHES = (
         state_edits,
         batch_first_edits,
         flattening_edits,
+        name_edits,
+        layer_of_function_edits,
+        rank_edits,
+        group_edits,
     ),
 )
 

@@ -27,6 +27,7 @@ from ncd.findings.cures.shape_edits import JOINING_CALLS
 from ncd.findings.failures.call_reasons import LOSSES, PAIRS
 from ncd.findings.failures.failure import TAKES, Failure, equation, flattened_sizes
 from ncd.findings.failures.layer_reasons import norm_ranks
+from ncd.findings.failures.masks import wrong_mask
 from ncd.findings.reading.batch_signs import text_signs
 from ncd.findings.reading.finding import Edit, further_argument
 from ncd.findings.reading.source_text import SourceText
@@ -237,6 +238,9 @@ def batch_first_edits(failure: Failure) -> Iterator[Candidate]:
         and all(word.arg != "batch_first" for word in node.keywords)
     ]
     signs = [*text_signs(source)] if makers else []
+    wrong = wrong_mask(failure)
+    if wrong is not None and wrong.is_padding and wrong.shape == wrong.padding[::-1]:
+        signs.append(True)  # such a mask has its batch first in either order
     if signs and all(signs):
         edits = (further_argument(trace.text, node, "batch_first=True") for node in makers)
         yield Candidate(tuple(edits), 0.2, "order")
@@ -253,6 +257,21 @@ def direction_edits(failure: Failure) -> Iterator[Candidate]:
             edit = replacement_edit(text, both, "False")
             if edit is not None:
                 yield Candidate((edit,), 1.0, "switch")
+
+
+def group_edits(failure: Failure) -> Iterator[Candidate]:
+    """Yields a convolution that gives as many channels as it has groups: one of each channel."""
+    made, found = failure.constructor_call, equation(failure)
+    if made is None or failure.layer is not None or found is None or found[0] != "divisible":
+        return
+    groups, channels = _setting(made, 6, "groups"), _setting(made, 1, "out_channels")
+    first = _setting(made, 0, "in_channels")
+    if groups is None or channels is None or first is None:
+        return
+    words = ast.unparse(groups)
+    edit = replacement_edit(failure.trace.text, channels, words)
+    if edit is not None and ast.unparse(first) == words != ast.unparse(channels):
+        yield Candidate((edit,), 0.6, "argument")
 
 
 # --- Cures that add a layer, or choose evaluation: a shortcut for a sum, and ``eval()``

@@ -12,6 +12,7 @@ from ncd.findings.cures.candidate import (
     SHAPE_MAKERS,
     Candidate,
     function_name,
+    insertion_edit,
     maker_calls,
     method_edits,
     operands,
@@ -114,6 +115,10 @@ def _size_edits(
             pairs = [(one, given[0], wanted[0]) for one in sizes[:2]]
         elif name in SHAPE_MAKERS and len(sizes) == len(given) == len(wanted):
             pairs = list(zip(sizes, given, wanted, strict=True))
+        elif name in SHAPE_MAKERS and given == (*wanted[:-2], wanted[-1]):  # without a batch
+            new, last = names.get(wanted[-2], str(wanted[-2])), sizes[-1]
+            text = failure.trace.text
+            return (insertion_edit(text, last.lineno, last.col_offset, f"{new}, "),)
         else:
             continue
         names = {old: ast.unparse(one) for one, old, _ in pairs} | names  # for exchanged sizes

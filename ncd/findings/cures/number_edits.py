@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from math import prod
 from typing import Any
@@ -36,10 +37,15 @@ def number_edits(failure: Failure) -> Iterator[Candidate]:
         twins = tuple(s for s, p in table.places.items() if _twin(p, place))
         for group in {(symbol,), tuple(s for s in free if s in twins)}:
             for rank, value in enumerate(solutions(failure, group, near)):
-                for together in {group, twins}:
-                    edits = tuple(_edit(table.places[s], value) for s in together)
+                for edits in (
+                    *(
+                        tuple(_edit(failure, table.places[s], value) for s in together)
+                        for together in {group, twins}
+                    ),
+                    _width_edits(failure, place, value),
+                ):
                     key = tuple(sorted(edits))
-                    if key not in done:
+                    if edits and key not in done:
                         done.add(key)
                         yield _candidate(failure, place, edits, value, rank)
 
@@ -72,8 +78,30 @@ def _twin(one: SourceNumber, other: SourceNumber) -> bool:
     return (one.line, one.value) == (other.line, other.value)
 
 
-def _edit(place: SourceNumber, value: int) -> Edit:
-    return Edit(place.line, place.start, place.end, str(value))
+def _width_edits(failure: Failure, place: SourceNumber, value: int) -> tuple[Edit, ...]:
+    """Returns the edits of all numbers that are equal to a width that heads do not divide.
+
+    So the number of heads stays, and the arrays go along.
+    """
+    found = equation(failure)
+    if found is None or found[0] != "divisible" or place.value != failure.value(found[1]):
+        return ()
+    equal = [
+        node
+        for node in ast.walk(failure.trace.tree)
+        if isinstance(node, ast.Constant) and type(node.value) is int and node.value == place.value
+    ]
+    edits = (replacement_edit(failure.trace.text, node, str(value)) for node in equal)
+    return tuple(edit for edit in edits if edit is not None)
+
+
+def _edit(failure: Failure, place: SourceNumber, value: int) -> Edit:
+    """Returns the edit of a number; a factor of a name becomes the name if it has the value."""
+    row = failure.trace.text.split("\n")[place.line - 1]
+    factor = re.search(r"([A-Za-z_]\w*) \* $", row[: place.start])
+    places = failure.trace.table.places.values()
+    same = factor and any(p.name == factor[1] and p.value == value for p in places)
+    return Edit(place.line, place.start, place.end, factor[1] if factor and same else str(value))
 
 
 def _candidate(

@@ -13,8 +13,12 @@ from torch import nn
 from torch.nn.modules.conv import _ConvNd
 
 from ncd.findings.cures.candidate import (
+    SHAPE_MAKERS,
     Candidate,
+    arrays_of_model_call,
+    function_name,
     insertion_edit,
+    maker_calls,
     method_edits,
     operands,
     replacement_edit,
@@ -30,6 +34,8 @@ from ncd.findings.reading.finding import Edit, further_argument
 def axis_edits(failure: Failure) -> Iterator[Candidate]:
     """Yields operands with two axes exchanged, and pictures with their channels second."""
     found = equation(failure)
+    if failure.call is not None and failure.call.name == "view":
+        return  # which stops for its memory or its sizes, and not for the order of its axes
     if isinstance(failure.trace.error, NoAxis):
         yield from _other_axes(failure, failure.trace.error)
         return
@@ -299,6 +305,39 @@ def _picture_moves(values: tuple[int, ...], layer: Any) -> Iterator[tuple[str, f
     side = isqrt(area)
     if len(values) == 2 and sides == 2 and not rest and side > 1 and side * side == area:
         yield f".view(-1, {channels}, {side}, {side})", 0.5
+
+
+def rank_edits(failure: Failure) -> Iterator[Candidate]:
+    """Yields an input with the axes that a convolution takes: more, fewer, or turned."""
+    layer, values, text = failure.layer, failure.values(), failure.trace.text
+    if not isinstance(layer, _ConvNd):
+        return
+    sides, channels = len(layer.kernel_size), int(layer.in_channels)
+    if len(values) == 3 == sides + 1 and values[-1] == channels:  # a single picture
+        for node in operands(failure):
+            yield Candidate(method_edits(text, node, ".permute(2, 0, 1)"), 0.5, "rank")
+    for node in operands(failure) if len(values) > sides + 2 else ():
+        for axis, size in enumerate(values[:-sides]):
+            if size == 1:
+                edits = method_edits(text, node, f".squeeze({axis})")
+                yield Candidate(edits, 0.3 + 0.1 * (axis == 0), "rank")
+        if values[-sides - 1] == channels:
+            last = len(values) - sides - 2
+            yield Candidate(method_edits(text, node, f".flatten(0, {last})"), 0.5, "rank")
+    if len(values) == sides:
+        for node in dict.fromkeys([*arrays_of_model_call(failure), *operands(failure)]):
+            for made in maker_calls(failure, node):
+                if function_name(made) in SHAPE_MAKERS and made.args:
+                    start = _sizes_start(made)
+                    edit = insertion_edit(text, *start, f"1, {channels}, ")
+                    yield Candidate((edit,), 0.9, "rank", "input")
+
+
+def _sizes_start(made: ast.Call) -> tuple[int, int]:
+    """Returns the line and the place of the first size of a call that makes an array."""
+    last = made.args[-1]
+    sizes = last.elts if isinstance(last, ast.Tuple | ast.List) and last.elts else made.args
+    return sizes[0].lineno, sizes[0].col_offset
 
 
 def _target_moves(failure: Failure) -> Iterator[tuple[int, str, float]]:

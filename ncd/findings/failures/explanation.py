@@ -16,6 +16,7 @@ from ncd.findings.reading.device_check import OtherDevice
 from ncd.findings.reading.format_check import WrongFormat
 from ncd.words import list_words
 
+NO_LAYER = "is not a Module subclass"  # torch's words for what stands in the place of a layer
 WORDS = 160  # letters of a message of the source's own
 
 
@@ -86,8 +87,20 @@ def _construction_reason(failure: Failure) -> str:
         return (
             f"{name} cannot be made: {parts} is not divisible by {groups}{_divisor_phrase(noun)}."
         )
-    words = [_torch_message(failure), equation_words(failure)]
+    said = _no_layer_words(failure)
+    words = [said] if said else [_torch_message(failure), equation_words(failure)]
     return f"{name} cannot be made: {'; '.join(filter(None, words))}."
+
+
+def _no_layer_words(failure: Failure) -> str:
+    """Returns what stands in the place of a layer: a function, or a class that is not called."""
+    part, found, _ = failure.message.partition(NO_LAYER)
+    part = part.strip().rpartition(".")[2]
+    if not found or not part:
+        return ""
+    if isinstance(getattr(nn, part, None), type):
+        return f"{part} is a class; {part}() makes the layer"
+    return f"{part} is no layer, and its parts are layers"
 
 
 def _divisor_phrase(noun: str) -> str:

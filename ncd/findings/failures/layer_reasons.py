@@ -93,8 +93,9 @@ def _conv(failure: Failure, layer: Any) -> str:
     expr = failure.shapes[0][-sides - 1]
     words = f"gets {size_words(failure, expr, 'channels')}: {_named_sizes(values, names)}"
     words += f"; it takes {attribute(failure, 'in_channels')}"
-    if values[-1] == layer.in_channels and len(values) == sides + 2:
-        words += f". The last axis has {values[-1]}: the channels stand last, not second"
+    if values[-1] == layer.in_channels:
+        place = "second" if len(values) == sides + 2 else "first"
+        words += f". The last axis has {values[-1]}: the channels stand last, not {place}"
     return words
 
 

@@ -20,7 +20,7 @@ from torch.utils._pytree import tree_iter, tree_leaves, tree_map
 
 from ncd.findings.reading.axis_range import check_axes
 from ncd.findings.reading.device_check import check_devices, follow_devices, placement_of
-from ncd.findings.reading.format_check import OTHER_CONVERSION, check_formats
+from ncd.findings.reading.format_check import BYTES, OTHER_CONVERSION, check_formats
 from ncd.findings.reading.size_table import OutOfTime, SizeTable, check_range
 from ncd.findings.reading.traced_numbers import (
     Real,
@@ -211,6 +211,8 @@ class CallRecorder(TorchFunctionMode):
         if call.name in KERNELS:
             with self.fake:
                 return kernel(call.name, args)
+        if call.name in BYTES and len(args) > 1 and args[1].dtype == torch.uint8:
+            args = (args[0], args[1].long(), *args[2:])  # torch's meta function wants more bits
         if call.name in MAKERS and self._is_shape(call.name, args, words):
             with self.fake:
                 return func(*args, **words)

@@ -65,6 +65,8 @@ def lines(text: str, failure: Failure) -> set[tuple[str, float, str]]:
                 ("nn.GroupNorm(6, 6)(torch.randn(2, 6, 5))", 1.7, "model"),
                 ("nn.GroupNorm(4, 8)(torch.randn(2, 6, 5))", 1.5, "model"),
                 ("nn.GroupNorm(4, 4)(torch.randn(2, 6, 5))", 1.7, "model"),
+                ("nn.GroupNorm(4, 8)(torch.randn(2, 8, 5))", 1.6, "model"),
+                ("nn.GroupNorm(4, 4)(torch.randn(2, 4, 5))", 1.8, "model"),
             },
         ),
         (
@@ -75,6 +77,18 @@ def lines(text: str, failure: Failure) -> set[tuple[str, float, str]]:
                 ("d = 4", 3.2, "model"),
                 ("nn.MultiheadAttention(d, 3)", 1.5, "model"),
                 ("nn.MultiheadAttention(d, 6)", 1.7, "model"),
+            },
+        ),
+        (
+            "nn.MultiheadAttention(9, 2)\nx = torch.randn(3, 9)",  # the heads stay, all 9 go along
+            {8, 9},
+            {
+                ("nn.MultiheadAttention(10, 2)", 1.5, "model"),
+                ("nn.MultiheadAttention(10, 2); x = torch.randn(3, 10)", 1.6, "model"),
+                ("nn.MultiheadAttention(8, 2)", 1.7, "model"),
+                ("nn.MultiheadAttention(8, 2); x = torch.randn(3, 8)", 1.8, "model"),
+                ("nn.MultiheadAttention(9, 3)", 1.5, "model"),
+                ("nn.MultiheadAttention(9, 1)", 4.7, "meaning"),
             },
         ),
         (
@@ -107,6 +121,14 @@ def test_the_nearest_numbers_with_which_it_works(text: str, near: set[int], edit
     failure = failing(text)
     assert near_sizes(failure) == near
     assert lines(text, failure) == edits
+
+
+def test_a_factor_of_a_name_is_the_name_where_it_has_its_value() -> None:
+    """So a shuffle of pixels gets a square for any factor, and not for the present one alone."""
+    shuffle = "nn.PixelShuffle(k)(nn.Conv2d(1, k * {}, 1)(torch.randn(1, 1, 5, 7)))"
+    text = f"k = 3\n{shuffle.format(2)}"
+    proposed = {words for words, _, _ in lines(text, failing(text))}
+    assert proposed == {"k = 9", "k = 18", shuffle.format("k"), shuffle.format(6)}
 
 
 def test_without_symbols_the_sizes_at_hand_take_the_place_of_others() -> None:

@@ -272,3 +272,11 @@ def test_an_assertion_about_sizes_says_them(claim: str) -> None:
     text = f"{head}{body}{claimed}N()(torch.randn(1, 2, 3))"
     (found,) = findings(text)
     assert found.says.startswith(f"`assert {claim}` does not hold: {ASSERTED[claim]}.")
+
+
+@pytest.mark.parametrize("loss", ["nn.CrossEntropyLoss()", "F.nll_loss"])
+def test_classes_may_be_told_in_bytes(loss: str) -> None:
+    """Torch takes them, though its functions for arrays without numbers do not."""
+    text = f"{loss}(torch.randn(8, 4), torch.randint(0, 4, (8,), dtype=torch.uint8))"
+    assert SourceTrace(text, False).read().message == ""
+    F.nll_loss(torch.randn(8, 4), torch.zeros(8, dtype=torch.uint8))
