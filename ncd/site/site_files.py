@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +30,20 @@ from ncd.site.entry_page import (
     prose_html,
     top,
 )
+from ncd.site.ninety_seconds_page import (
+    PAGE_CSS,
+    PAGE_JS,
+    PageAddresses,
+    frame_facts,
+    ninety_seconds_page,
+)
+from ncd.site.ninety_seconds_page import TITLE as NINETY_SECONDS
 from ncd.site.page_tables import colour, inert, row, rules
 from ncd.site.scripts import script
 from ncd.site.wire_values import opening_values
 from ncd.systems.catalogue import CATALOGUE
 from ncd.systems.catalogue_entry import Entry
+from ncd.systems.lessons.ninety_seconds import STEPS
 from ncd.systems.training.trained_weights import WeightSource, shipped_weights
 
 TITLE = "Neural circuits"
@@ -53,6 +63,7 @@ LEGEND_LEAD = (
 STATES = 12  # drawings in a page with different blocks collapsed, for each width
 PHONE = 360.0  # its width in pixels
 WIDTHS = ((WIDTH, LETTERS), (PHONE, LETTERS // 20))
+NEXT_PAGE = "multi-head-attention"  # after the 90 seconds
 MAX_PAGES_PER_SIGN = 3  # pages named with each sign
 SITE_CSS = (FOLDER / "site.css").read_text()
 SHELL = (FOLDER / "site.html").read_text()
@@ -65,6 +76,11 @@ LOADER_JS = (RUNS / "run_loader.js").read_text()
 WORKER_SCRIPTS = ("run_worker.js", "torch_random.js", "initial_values.js")
 WORKER_JS = b"\n".join((RUNS / name).read_bytes() for name in WORKER_SCRIPTS)
 RUNTIME = ("ort.mjs", "ort.wasm.gz", "LICENSE.txt")
+# What the page of the 90 seconds may load: its own files, and the pictures and fonts in them.
+OWN_FILES = (
+    "default-src 'none'; style-src 'self' 'unsafe-inline'; script-src 'self'; "
+    "connect-src 'self'; font-src data:; img-src data:"
+)
 THEME_JS, START_JS = "site/static/theme_button.js", "site/static/start.js"
 Facts = Callable[[Entry, Mapping[str, int]], dict[str, Any]]
 Report = Callable[[int, int, str], None]
@@ -77,10 +93,13 @@ def write_site(
     report: Report = lambda *_: None,
     weights_of: WeightSource = shipped_weights,
 ) -> int:
-    """Writes the pages of these systems, the gallery and the legend; returns the bytes written.
+    """Writes the pages of these systems, the gallery, the legend and the 90 seconds.
 
     ``facts`` gives the origin that each page states, ``weights_of`` the weights with which it runs,
     and ``report`` is told the progress.
+
+    Returns:
+        The bytes written.
 
     Raises:
         OSError: If a file cannot be written.
@@ -106,7 +125,25 @@ def write_site(
     bytes += _write(folder / "runtime" / "run_here.js", RUN_JS)
     bytes += _write(folder / "index.html", gallery(cards))
     bytes += _write(folder / "legend" / "index.html", legend(entries, drawings))
+    bytes += _write_ninety_seconds(folder / "ninety-seconds", entries)
     report(len(entries), len(entries), "")
+    return bytes
+
+
+def _write_ninety_seconds(folder: Path, entries: Sequence[Entry]) -> int:
+    """Writes the page "Read it in 90 seconds", and a file for each of its pictures."""
+    doors = [(f"../{entry.name}/", entry.title) for entry in entries if entry.name == NEXT_PAGE]
+    doors += [("../", "All systems"), ("../legend/", "Every sign")]
+    frame = "{step}-{size}-{narrow}-{dark}.json"
+    addresses = PageAddresses("../", "page.css", "page.js", frame, doors)
+    page = ninety_seconds_page(addresses, f"{NINETY_SECONDS} · {TITLE}", OWN_FILES)
+    bytes = _write(folder / "index.html", page)
+    bytes += _write(folder / "page.css", PAGE_CSS) + _write(folder / "page.js", PAGE_JS)
+    for number, step in enumerate(STEPS, 1):
+        for size, narrow, dark in product(step.range, (0, 1), (0, 1)):
+            name = frame.format(step=number, size=size, narrow=narrow, dark=dark)
+            facts = frame_facts(number, size, bool(narrow), bool(dark))
+            bytes += _write(folder / name, json.dumps(facts))
     return bytes
 
 
@@ -172,7 +209,8 @@ def gallery(cards: Sequence[Card]) -> str:
     data = json.dumps(cards, ensure_ascii=False).replace("<", "\\u003c")
     body = (
         f'<p class="prose">{LEAD}</p>'
-        '<p class="doors"><a href="legend/">How to read a diagram</a></p>'
+        f'<p class="doors"><a href="ninety-seconds/">New here? {NINETY_SECONDS}</a> · '
+        '<a href="legend/">Every sign</a></p>'
         f'<p class="prose">{YOUR_OWN}</p>'
         f'<div class="gallery">{GALLERY_HTML}</div>'
         f'<script type="application/json" id="cards">{data}</script>'

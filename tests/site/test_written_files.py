@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,9 +18,28 @@ from ncd.language.axes import Axis
 from ncd.site import markup
 from ncd.site.browser_run import _axes, _sizes, entry_model, walk
 from ncd.site.entry_page import markdown_html
+from ncd.site.ninety_seconds_page import frame_facts
 from ncd.site.site_files import RUNTIME, entry_page, selected_entries, write_site
+from ncd.systems.lessons.ninety_seconds import STEPS
 
 NAMES = ("elementwise", "indexes")
+PAGE_FILES = ("index.html", "page.css", "page.js")
+
+
+def doors(names: tuple[str, ...], folder: Path) -> list[tuple[str, str]]:
+    """The links at the end of the 90 seconds, in a site of these systems."""
+    write_site(folder, selected_entries(names), entry_facts)
+    page = (folder / "ninety-seconds" / "index.html").read_text()
+    assert 'href="../" aria-label="Neural circuits, the first page"' in page
+    return re.findall(r'<li><a href="([^"]*)">(.*?)</a></li>', page)
+
+
+def test_the_90_seconds_lead_to_attention_where_the_site_has_it(tmp_path: Path) -> None:
+    ends = [("../legend/", "Every sign")]
+    assert doors(("indexes",), tmp_path) == [("../", "All systems"), *ends]
+    attention = ("multi-head-attention", "indexes")
+    first = ("../multi-head-attention/", "Multi-head attention")
+    assert doors(attention, tmp_path) == [first, ("../", "All systems"), *ends]
 
 
 def test_a_site_has_a_page_and_a_picture_of_each_system(tmp_path: Path) -> None:
@@ -32,6 +53,15 @@ def test_a_site_has_a_page_and_a_picture_of_each_system(tmp_path: Path) -> None:
         assert {f"{name}/index.html", f"pictures/{name}.svg"} <= names
     runtime = {f"runtime/{name}" for name in (*RUNTIME, "run_worker.js", "run_here.js")}
     assert runtime | {"index.html", "legend/index.html"} <= names
+    frames = {name for name in names if re.fullmatch(r"ninety-seconds/.*json", name)}
+    asked = {
+        f"ninety-seconds/{number}-{size}-{narrow}-{dark}.json"
+        for number, step in enumerate(STEPS, 1)
+        for size, narrow, dark in product(step.range, (0, 1), (0, 1))
+    }
+    assert frames == asked and {f"ninety-seconds/{name}" for name in PAGE_FILES} <= names
+    facts = json.loads((tmp_path / "ninety-seconds" / "4-7-1-0.json").read_text())
+    assert facts == json.loads(json.dumps(frame_facts(4, 7, narrow=True, dark=False)))
     titles = [entry.title for entry in entries]
     assert reports == [(0, 2, titles[0]), (1, 2, titles[1]), (2, 2, "")]
 

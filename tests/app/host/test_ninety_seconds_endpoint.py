@@ -16,7 +16,7 @@ from ncd.app.host.ninety_seconds_endpoint import (
     MAX_QUERY,
     NOT_FOUND_TEXT,
     PATH,
-    frame_facts,
+    asked_frame,
     lesson,
     page_html,
     presenter_link,
@@ -26,11 +26,11 @@ from ncd.app.page import gallery
 from ncd.app.panels.walk.step import STEP
 from ncd.app.scene import own_entry
 from ncd.app.scene.edited_system import entry_of
-from ncd.app.teach.step_frames import frame, picture, room
 from ncd.circuit.elaborate import elaborate
 from ncd.drawing.backends.drawing import Drawing
 from ncd.drawing.elements.primitives import Text
 from ncd.drawing.lint.lint import lint
+from ncd.site.step_frames import frame, picture, room
 from ncd.systems.lessons.computed_questions import question
 from ncd.systems.lessons.ninety_seconds import STEPS, WORDS
 from tests.app.host.test_answers import app
@@ -102,7 +102,7 @@ def test_the_page_has_every_step_and_its_pictures_come(client: TestClient) -> No
     for name in re.findall(r'(?:href|src)="\./(ncd-[^"]+)"', found.text):
         assert client.get(f"/{name}").status_code == 200
     facts = client.get(f"/{PATH}.json?step=4&size=7&narrow=1&dark=1").json()
-    own = frame_facts({"step": "4", "size": "7", "narrow": "1", "dark": "1"})
+    own = asked_frame({"step": "4", "size": "7", "narrow": "1", "dark": "1"})
     assert own is not None and facts == own | {name: [*own[name]] for name in ("box", "room")}
 
 
@@ -136,7 +136,7 @@ def test_a_server_that_may_not_run_it_says_so(
     def refuse(*_: object) -> None:
         raise ncd.LimitError("it needs 9 bytes", cure="more")
 
-    for name in ("page_html", "frame_facts"):
+    for name in ("page_html", "asked_frame"):
         monkeypatch.setattr(ninety_seconds_endpoint, name, refuse)
     for address in (f"/{PATH}", f"/{PATH}.json?step=2&size=8"):
         found = client.get(address)

@@ -21,7 +21,9 @@ from ncd.cli.output import entry_facts
 from ncd.language.arguments import Labels
 from ncd.site.site_files import selected_entries, write_site
 from ncd.systems.inputs.run_inputs import opening_inputs
+from ncd.systems.lessons.ninety_seconds import STEPS
 from ncd.systems.training.trained_weights import proofreading, read_weights
+from tests.browser.page.test_ninety_seconds import shows
 
 pytestmark = pytest.mark.browser
 NAMES = ("scaled-dot-product-attention", "multi-head-attention", "layer-norm", "convnext")
@@ -86,6 +88,7 @@ def test_a_visitor_searches_moves_sizes_and_answers_a_quiz(browser: Browser, sit
     context.route("**/*", door)
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.goto(site)
+    _ninety_seconds(page)
     page.get_by_role("searchbox").fill("zebra attn")
     expect(page.locator(".count")).to_contain_text("Nothing matches")
     page.get_by_role("searchbox").fill("mha attn")  # a topic of students, and a short word
@@ -102,6 +105,21 @@ def test_a_visitor_searches_moves_sizes_and_answers_a_quiz(browser: Browser, sit
     expect(page.locator(".signs .entry").first).to_be_visible()
     assert not wrong
     context.close()
+
+
+def _ninety_seconds(page: Page) -> None:
+    """Walks through the steps, with a size moved, and back to the first page."""
+    page.get_by_role("link", name="New here? Read it in 90 seconds").click()
+    for number, step in enumerate(STEPS, 1):
+        shows(page, number)
+        expect(page.get_by_role("heading", level=1)).to_have_text(step.title)
+        page.get_by_role("slider").press("Home")
+        shows(page, number, step.range[0])
+        page.keyboard.press("a")
+        page.keyboard.press("PageDown")
+    links = page.get_by_role("list").get_by_role("link")
+    expect(links).to_have_text(["Multi-head attention", "All systems", "Every sign"])
+    page.get_by_role("link", name="All systems").click()
 
 
 def test_a_link_may_have_a_former_name_of_an_axis(browser: Browser, site: str) -> None:

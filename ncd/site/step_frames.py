@@ -14,7 +14,6 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from ncd.app.runtime import scheduler
 from ncd.circuit.circuit import Circuit, Value
 from ncd.circuit.elaborate import elaborate
 from ncd.drawing.backends.drawing import Drawing
@@ -112,8 +111,7 @@ def frame(number: int, size: int, narrow: bool, dark: bool) -> Frame:
     '<svg'
     """
     step = STEPS[number - 1]
-    found = scheduler.run_in_thread(lambda: step.run(size))
-    drawing = picture(number, found, narrow, dark)
+    drawing = picture(number, step.run(size), narrow, dark)
     return Frame(inert(drawing.svg(fonts=False)), drawing.box, drawing.description)
 
 

@@ -1,5 +1,5 @@
-// Walks through the steps of "Read it in 90 seconds": the server sends all that is said with the
-// page, and a picture for each size that is dragged to.
+// Walks through the steps of "Read it in 90 seconds": all that is said comes with the page, and a
+// picture, whose address the page tells, for each size that is dragged to.
 
 const steps = JSON.parse(document.querySelector("#steps").textContent);
 const find = (name) => document.querySelector(name);
@@ -106,16 +106,17 @@ function guess(answer) {
 // --- the picture
 
 function frame(step, size) {
-  const query = `step=${step + 1}&size=${size}&narrow=${+(innerWidth < NARROW)}&dark=${+dark.matches}`;
-  if (!frames.has(query)) {
-    const found = fetch(`./ninety-seconds.json?${query}`).then((answer) => {
+  const asked = { step: step + 1, size, narrow: +(innerWidth < NARROW), dark: +dark.matches };
+  const address = document.body.dataset.frames.replace(/\{(\w+)\}/g, (_, name) => asked[name]);
+  if (!frames.has(address)) {
+    const found = fetch(address).then((answer) => {
       if (!answer.ok) throw new Error(answer.status);
       return answer.json();
     });
-    found.catch(() => frames.delete(query));
-    frames.set(query, found);
+    found.catch(() => frames.delete(address));
+    frames.set(address, found);
   }
-  return frames.get(query);
+  return frames.get(address);
 }
 
 async function draw() {

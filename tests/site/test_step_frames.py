@@ -7,7 +7,10 @@ from itertools import combinations
 import pytest
 import torch
 
-from ncd.app.teach.step_frames import (
+from ncd.circuit.elaborate import elaborate
+from ncd.drawing.backends.drawing import Drawing
+from ncd.drawing.elements.primitives import Rectangle, Text
+from ncd.site.step_frames import (
     GAP,
     LAST_NARROW_STYLE,
     MARGIN,
@@ -20,9 +23,6 @@ from ncd.app.teach.step_frames import (
     picture,
     style_of,
 )
-from ncd.circuit.elaborate import elaborate
-from ncd.drawing.backends.drawing import Drawing
-from ncd.drawing.elements.primitives import Rectangle, Text
 from ncd.systems.lessons.ninety_seconds import QUERY, STEPS, WORDS, StepRun, trained_arrays
 
 NUMBERS = range(1, len(STEPS) + 1)
