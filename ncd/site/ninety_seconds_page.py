@@ -21,7 +21,7 @@ _AXIS = re.compile(r"\*(.+?)\*")
 
 
 class PageAddresses(NamedTuple):
-    """Where what the page needs is, and where it leads.
+    """The addresses of the page's files, of its pictures, and of the pages that it leads to.
 
     ``home`` is the first page; ``frame`` the address of a picture, in which ``{step}``, ``{size}``,
     ``{narrow}`` and ``{dark}`` stand for numbers, the last two 0 or 1; ``doors`` are the links at

@@ -16,6 +16,7 @@ STEPS = [
 WALK = f"""
 element("#steps").textContent = {json.dumps(json.dumps(STEPS))};
 globalThis.location = new URL("http://host/90#1");
+document.body.dataset = {{ frames: {json.dumps(ninety_seconds_endpoint.FRAME)} }};
 globalThis.matchMedia = () => thing({{ matches: false }});
 """
 SHOWN = """
