@@ -1,8 +1,11 @@
-"""Each limit of the interpreter at its edge: the last that passes, the first that is refused."""
+"""Limits of the interpreter at their edges: the last that passes, the first that is refused."""
 
 from __future__ import annotations
 
 import ast
+import json
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -10,6 +13,8 @@ import pytest
 from ncd.notation.term_reader import TextError
 from ncd.read.python_source import functions_and_classes, usual_sizes
 from ncd.read.python_source.source_reader import new_machine, read_source
+from tests.support.hostile import hostile
+from tests.support.sampling import count
 
 SOURCE = """from torch import nn, ones
 def down(n):
@@ -166,3 +171,26 @@ def test_an_argument_that_is_handed_on_often_is_followed_once(
 def test_a_long_sum_is_no_error_of_python() -> None:
     with pytest.raises(TextError, match="it is nested more than 90 deep"):
         read_source(f"x = torch.ones(2)\n{' + '.join(['x'] * 600)}")
+
+
+# --- Hostile sources: nothing runs, nothing is read or sent, and each ends with a term or an error
+
+
+def watched(mutations: int) -> dict[str, object]:
+    """Returns what was seen while all hostile sources and some mutations were read."""
+    command = [sys.executable, "-m", "tests.support.watched", str(mutations)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    found: dict[str, object] = json.loads(done.stdout)
+    return found
+
+
+def test_there_are_over_two_hundred_of_them() -> None:
+    assert len({*hostile()}) > 200
+
+
+def test_nothing_runs_and_each_is_read_or_refused() -> None:
+    found = watched(count(40, 2000))
+    assert found["seen"] == {} and found["wrong"] == []
+    said = found["count"]
+    assert isinstance(said, dict) and {*said} == {"read", "refused"}
+    assert said["refused"] > 200 and said["read"] > 20
