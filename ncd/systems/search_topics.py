@@ -72,6 +72,10 @@ cross entropy, loss, loss function, log loss, nll, negative log likelihood, logi
     cross-entropy autograd
 label smoothing, distillation: cross-entropy
 temperature: sampling cross-entropy
+low precision, mixed precision, number format, half precision, bfloat16, float16, float8, tf32:
+    low-precision
+amp, autocast, fp16, bf16, fp8, loss scale, loss scaling, gradscaler, underflow, overflow:
+    low-precision
 optimiser, optimizer, sgd, adam, adamw, momentum, muon, learning rate, gradient descent: optimisers
 initialization, weight initialization, xavier, glorot, kaiming, he initialization: initialisation
 vanishing gradient, exploding gradient, vanishing gradients, exploding gradients:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from ncd.app.parts.log_chart import LINE
 from ncd.site import markup
@@ -17,6 +17,7 @@ def bin_chart(
     ends: tuple[float, float],
     marks: Mapping[str, float],
     colour: str,
+    write: Callable[[float], str] = markup.digits,
 ) -> str:
     """Returns bars of how many numbers are in each of equal bins.
 
@@ -26,6 +27,7 @@ def bin_chart(
         ends: Where the first bin begins, and where the last one ends.
         marks: Numbers that get a line, with the words at its top.
         colour: The colour of the bars.
+        write: Writes the ends.
 
     >>> bin_chart("Results", [1, 3], (0.0, 2.0), {"mean": 1.2}, "teal").count("<rect")
     2
@@ -46,7 +48,7 @@ def bin_chart(
         )
         for row, (name, number) in enumerate(marks.items())
     )
-    floor, words = head + TALL, [markup.digits(low), markup.digits(high)]
+    floor, words = head + TALL, [write(low), write(high)]
     return (
         f'<figure style="margin:0"><figcaption>{markup.text(title)}</figcaption>'
         f'<svg viewBox="0 0 {WIDE} {floor + FOOT}" width="{WIDE}" height="{floor + FOOT}" '

@@ -17,6 +17,7 @@ A question is a short text in a link: its kind, and what it is about.
 | ``mixes:t``, ``mixes:x,y``, ``mixes:h@v7,h@v12`` | which places of an axis another one reaches |
 | ``cut:n6``, ``cut:f2``, ``cut:v3`` | what counts still when an op, block or wire gives zeros |
 | ``changes:s=50``, ``changes:s=50,v17`` | whether numbers of the result, or an array, change |
+| ``format:float16:2048+1`` | what a number, a sum or a product becomes in a format |
 
 A wrong answer has a sentence of its own that says why. An axis after ``mixes`` is that of the first
 input and of the first output that have it, unless an array is named.
@@ -29,6 +30,7 @@ from collections.abc import Callable, Collection, Container, Iterable, Mapping, 
 from dataclasses import dataclass
 from fractions import Fraction
 from hashlib import sha256
+from math import inf, isinf, isnan
 
 import torch
 
@@ -40,6 +42,8 @@ from ncd.errors import NCDError
 from ncd.formulas.prefixed_amounts import digits
 from ncd.language.axes import Array, Axis
 from ncd.language.number_formats import Formats
+from ncd.run.calculation import calculation_text, number_text, read_calculation
+from ncd.run.float_formats import FORMATS, FloatFormat
 from ncd.systems.catalogue_entry import Entry
 from ncd.systems.lessons.dependence import (
     ALL,
@@ -837,6 +841,59 @@ def _difference(systems: Sequence[_Subject], ids: Sequence[str]) -> tuple[int, i
     return int((~same).sum()), a.numel()
 
 
+# --- formats --------------------------------------------------------------------------------------
+
+
+def _in_format(circuit: Circuit, about: str) -> Question:
+    """Asks for the result of a calculation in a format."""
+    name, _, text = about.partition(":")
+    if name not in FORMATS:
+        raise _NoQuestion
+    format, asked = FORMATS[name], read_calculation(text)
+    right, step = asked.result_in(format), format.spacing(asked.exact)
+    if isnan(right):
+        raise _NoQuestion
+    less = right - step if abs(right) > step else right  # with its sign
+    numbers = (right, asked.exact, right + step, less, inf, 0.0, format.largest)
+    answers = {number_text(number): number for number in numbers}
+    order = sorted(answers, key=lambda said: answers[said])
+    verb = "is {} in" if asked.sign else "does {} become in"
+    return _make_question(
+        f"What {verb.format(calculation_text(text))} {format.name}?",
+        number_text(right),
+        answers,
+        _rounding_words(asked.exact, right, format),
+        lambda said: str(order.index(str(said))),
+        feedback=lambda said: _rounding_fault(answers[str(said)], format),
+    )
+
+
+def _rounding_words(exact: float, right: float, format: FloatFormat) -> str:
+    """Returns why a number becomes another one in a format."""
+    step = format.spacing(exact)
+    if exact == right:
+        return f"It is a number of {format.name}."
+    if abs(exact) > format.largest:
+        after = "infinite" if format.has_infinity else "that number, as there is no infinity"
+        return f"The largest number is {number_text(format.largest)}: more becomes {after}."
+    if right == 0:
+        return f"The smallest number is {number_text(step)}: up to half of it becomes 0."
+    tie = ", and of two that are as near it becomes the one whose last bit is 0"
+    near = tie if abs(exact - right) == step / 2 else ""
+    return f"Numbers of {format.name} are {number_text(step)} apart there{near}."
+
+
+def _rounding_fault(said: float, format: FloatFormat) -> str:
+    """Returns why a number is not what another one becomes in a format."""
+    if isinf(said):
+        return f"It is not above the largest number, {number_text(format.largest)}."
+    if format.round_number(said) != said:
+        return f"There is no such number in {format.name}."
+    if said == 0:
+        return f"It is above half of the smallest number, {number_text(format.smallest)}."
+    return f"That is a number of {format.name}, but not the one to which it is rounded."
+
+
 # --- all of them ----------------------------------------------------------------------------------
 
 
@@ -892,6 +949,7 @@ KINDS: Mapping[str, Callable[[Circuit, str], Question]] = {
     "numbers": _numbers,
     "gone": _lost_axis,
     "along": _op_axis,
+    "format": _in_format,
 }
 SYSTEM_KINDS: Mapping[str, Callable[[_Subject, str], Question]] = {
     "most": _largest_op,

@@ -30,6 +30,12 @@ def test_bars_stand_on_the_floor_and_the_highest_reaches_the_top() -> None:
     assert 'aria-label="Results, from 0 to 2"' in html
 
 
+def test_the_ends_are_written_as_asked() -> None:
+    html = bin_chart("Results", [1], (-3.0, 2.0), {}, "teal", lambda end: f"<{end:g}>")
+    assert 'aria-label="Results, from <-3> to <2>"' in html
+    assert inside(bin_chart("", [1], (-3.0, 2.0), {}, "", "{:g}!".format), "text") == ["-3!", "2!"]
+
+
 def test_nothing_counted_is_no_bar() -> None:
     assert {high for *_, high in bars(bin_chart("", [0, 0], (0.0, 1.0), {}, "teal"))} == {0}
 

@@ -65,3 +65,24 @@ def test_a_head_of_the_table_chooses_the_resnet(page: Page, address: str) -> Non
     expect(page.locator(".drawing svg")).to_contain_text("Bottleneck")
     page.get_by_role("tab", name="Shortcuts").click()
     expect(page.locator(".content", has_text="through 16 blocks")).to_be_visible()
+
+
+def test_a_loss_scale_makes_gradients_arrive_and_a_calculation_is_typed(
+    page: Page, address: str
+) -> None:
+    visit(page, address, "/low-precision")
+    content = page.locator(".content", has_text="Backward, in float16")
+    expect(content).to_contain_text("Gradients vanish")
+    scale = page.get_by_role("slider", name=re.compile("^loss scale"))
+    for _ in range(2):
+        scale.press("ArrowRight")
+    until_query(page, s="2")
+    expect(content).to_contain_text("The gradients arrive. The step divides by 65,536 again.")
+    page.get_by_role("button", name="float8 E4M3", exact=True).first.click()
+    until_query(page, format="e4m3")
+    page.get_by_role("tab", name="Bits", exact=True).click()
+    field = page.get_by_label("A calculation")
+    field.fill("256 + 1")
+    field.press("Enter")
+    until_query(page, calculation="256 + 1")
+    expect(page.locator("div", has_text=re.compile("^bfloat16.*256")).first).to_be_visible()

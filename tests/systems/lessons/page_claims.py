@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from math import exp, log
 
 import torch
+from torch.nn import functional as F
 
 import ncd
+from ncd.run.float_formats import FORMATS
 from ncd.systems.images.convolution_layers import field_sizes, stack_of
 from ncd.systems.language_models.llama import GEMMA_2
 from ncd.systems.training.losses import answer_loss
@@ -54,6 +56,17 @@ def perplexity(f: Facts) -> float:
     module = read_weights(ncd.compile(f.entry.build(**settings)), file)
     found, wanted = answer_unseen(own, settings, module, data(own, settings, seed=0))
     return exp(answer_loss(found, wanted))
+
+
+SCALER = torch.amp.GradScaler("cpu")
+
+
+def autocast_dtypes() -> list[torch.dtype]:
+    """The dtypes of a linear map, a convolution and a loss under torch's autocast."""
+    x = torch.ones(1, 1, 4)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        linear, moved = F.linear(x, torch.ones(4, 4)), F.conv1d(x, torch.ones(1, 1, 2))
+        return [linear.dtype, moved.dtype, F.mse_loss(linear, x).dtype]
 
 
 def experts(f: Facts, *names: str) -> int:
@@ -205,6 +218,31 @@ PAGES: Mapping[str, Mapping[str, Said]] = {
             "torchvision’s models of VGG: a dropout of 0.5 behind both hidden maps"
         ),
     },
+    "low-precision": {
+        "Numbers of 16 or 8 bits take less memory than those of 32, and are multiplied faster": (
+            "PyTorch's documentation of torch.amp; Micikevicius et al. 2022, section 1"
+        ),
+        "has 5 and 10 of them, *bfloat16* 8 and 7": lambda f: (
+            [(FORMATS[key].exponent, FORMATS[key].mantissa) for key in ("float16", "bfloat16")]
+            == [(5, 10), (8, 7)]
+            and FORMATS["bfloat16"].smallest_normal == FORMATS["float32"].smallest_normal
+        ),
+        "Of the formats of 8 bits": lambda f: FORMATS["e4m3"].width == FORMATS["e5m2"].width == 8,
+        "Torch's `GradScaler` begins with 65,536": lambda f: SCALER.get_scale() == 65_536,
+        "halves the scale, and after 2,000 good steps it doubles it": lambda f: (
+            (SCALER.get_backoff_factor(), SCALER.get_growth_interval(), SCALER.get_growth_factor())
+            == (0.5, 2000, 2)
+        ),
+        "less than half of the spacing of numbers there, w + Δ is w": lambda f: all(
+            own.round_number(1 + 0.49 * own.spacing(1)) == 1 for own in FORMATS.values()
+        ),
+        "runs linear maps and convolutions in 16 bits, and losses in": lambda f: (
+            autocast_dtypes() == [torch.bfloat16, torch.bfloat16, torch.float32]
+        ),
+        "of which products read 10 bits of the mantissa": (
+            "PyTorch's documentation, Numerical accuracy, section TensorFloat-32"
+        ),
+    },
     "resnet": {
         "has two convolutions of 3 × 3": lambda f: (
             [cell.op.kernel for cell in f.ops("Conv")[1:3]] == [3, 3]
@@ -330,7 +368,7 @@ NUMBER = re.compile(
 )
 NO_NUMBER = re.compile(  # formulas, code, years, names of models, and words that count nothing
     r"\$[^$]*\$|`[^`]*`|et al\. \d+|[A-Z]\w*-[V\d][\w-]*|\(gpt-2\)|seq2seq|Llama \d|\d+x\d+B|"
-    r"\d+B\b|W₂|"
+    r"\d+B\b|W₂|\bb?float\d+|\btf32|\bE\dM\d|"
     r"Conv1d|double-click|(at|all) times?|many times|hundred times|times those|[Bb]ent twice|"
     r"used twice|comes twice|\btimes ones|[Aa] third map|of 2015"
 )

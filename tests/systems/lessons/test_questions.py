@@ -114,6 +114,20 @@ COMPUTED = [
     ("multi-head-attention", {}, "order:parameters:n1,n2", "both just as many", "Linear Q: 8,192"),
     ("encoder-block", {"n": 1}, "order:flops:n3,n6", "Linear q", "Einsum scores: 18,432"),
     ("grouped-queries", {}, "cache:g=1", "half as many", "There are 128 then."),
+    # what becomes of numbers in a format
+    ("low-precision", {}, "format:float16:2048+1", "2048", "Numbers of float16 are 2 apart there, "
+     "and of two that are as near it becomes the one whose last bit is 0."),
+    ("low-precision", {}, "format:bfloat16:256+1", "256", "are 2 apart there, and of two"),
+    ("low-precision", {}, "format:float16:65504*2", "∞",
+     "The largest number is 65504: more becomes infinite."),
+    ("low-precision", {}, "format:e4m3:448*2", "448",
+     "The largest number is 448: more becomes that number, as there is no infinity."),
+    ("low-precision", {}, "format:float16:1e-8", "0",
+     "The smallest number is 5.96046448 × 10⁻⁸: up to half of it becomes 0."),
+    ("low-precision", {}, "format:e5m2:0.1", "0.09375",
+     "Numbers of float8 E5M2 are 0.015625 apart there."),
+    ("low-precision", {}, "format:float32:2048+1", "2049", "It is a number of float32."),
+    ("low-precision", {}, "format:float16:-2048+-1", "−2048", "are 2 apart there, and of two"),
 ]  # fmt: skip
 
 
@@ -168,6 +182,7 @@ def test_why_an_answer_is_wrong(ask: str, wrong: str, fault: str) -> None:
 AROUND = "Another input still gives another result, by a way around."
 LESS = "It was on the way of something: less arrives now than before."
 ARRIVES = "Nothing of the input arrives any more."
+OTHER_NUMBER = "That is a number of float16, but not the one to which it is rounded."
 
 
 @pytest.mark.parametrize(
@@ -199,11 +214,31 @@ ARRIVES = "Nothing of the input arrives any more."
         ("gpt-2", {}, "estimate:parameters:gpt-2-small",
          "About how many parameters are there at the sizes of GPT-2 small?",
          ["10 times too few.", "", "10 times too many.", "100 times too many."]),
+        ("low-precision", {}, "format:float16:2048+1", "What is 2048 + 1 in float16?",
+         [OTHER_NUMBER, "", "There is no such number in float16.", OTHER_NUMBER]),
+        ("low-precision", {}, "format:float16:65504*2", "What is 65504 × 2 in float16?",
+         ["It is above half of the smallest number, 5.96046448 × 10⁻⁸.", OTHER_NUMBER,
+          "There is no such number in float16.", ""]),
+        ("low-precision", {}, "format:float16:1e-8", "What does 10⁻⁸ become in float16?",
+         ["", "There is no such number in float16.", OTHER_NUMBER,
+          "It is not above the largest number, 65504."]),
     ],
 )  # fmt: skip
 def test_a_question_and_what_each_answer_is_told(name: str, sizes, ask: str, text, faults) -> None:
     found = asked(ENTRIES[name], ask, **sizes)
     assert (found.text, list(found.feedback)) == (text, faults)
+
+
+@pytest.mark.parametrize(
+    ("ask", "answers"),
+    [("format:float16:2048+1", ["2046", "2048", "2049", "2050"]),
+     ("format:float16:65504*2", ["0", "65504", "131008", "∞"]),
+     ("format:float16:1e-8", ["0", "10⁻⁸", "5.96046448 × 10⁻⁸", "∞"]),
+     ("format:float16:-2048+-1", ["−2050", "−2049", "−2048", "−2046"]),
+     ("format:e4m3:448*2", ["416", "448", "480", "896"])],
+)  # fmt: skip
+def test_the_answers_about_a_format_are_near_and_in_order(ask: str, answers: list[str]) -> None:
+    assert [*asked(ENTRIES["low-precision"], ask).answers] == answers
 
 
 def test_a_model_that_is_too_large_is_not_run() -> None:
@@ -223,6 +258,7 @@ def test_a_model_that_is_too_large_is_not_run() -> None:
         *("changes:y=8", "changes:z=3", "changes:x=22", "changes:", "cache:h=4"),
         *("", "shape", "shape:v0", "shape:v99", "shape:n4", "gone:n6", "along:n4", "most:money"),
         *("most:parameters", "parameters:", "parameters:h", "parameters:h=4", "parameters:h=0"),
+        *("format:float64:1", "format:float16:x", "format:float16", "format:float16:1e-8*65536"),
         *("parameters:h=4.5", "flops:z=3", "flops:causal=1", "flops:h=99999999", "numbers:v7:v8"),
     ],
 )

@@ -4,16 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import torch
+
 import ncd
 from ncd.app.panels.images.shortcuts import PANEL_SIZES
 from ncd.app.panels.learning.dropout_gap import EXAMPLES, loss_curves
 from ncd.app.panels.learning.dropout_masks import MaskedSum, masked_sum
+from ncd.app.panels.learning.number_ranges import (
+    FORMAT,
+    GRADIENTS,
+    Losses,
+    backward_module,
+    losses_of_run,
+)
+from ncd.app.panels.learning.running_sum import addends, running_sum
 from ncd.app.panels.learning.signal_depth import SignalDepth, signal_depth, verdict
+from ncd.app.panels.learning.vanishing_update import RATES as UPDATE_RATES
+from ncd.app.panels.learning.vanishing_update import descent
+from ncd.run.calculation import read_calculation
+from ncd.run.float_formats import FORMATS
 from ncd.run.seeding import generator
 from ncd.systems.images.published_resnet import SIZES, TITLES
 from ncd.systems.inputs.run_inputs import opening_inputs
 from ncd.systems.networks.dropout_layer import EVAL, RATES, TRAIN
+from ncd.systems.networks.low_precision_step import BATCHES, SCALES
 from ncd.systems.networks.weight_initialisation import INITS
+from tests.app.panels.views import scene
 from tests.systems.lessons.facts import Claim, Facts, answer
 
 # --- initialisation
@@ -51,6 +67,37 @@ def unseen_ratio(f: Facts) -> float:
     """The loss of unseen examples with dropout, over that without."""
     own, without = loss_curves(f.settings["p"], TRAIN, 0), loss_curves(0, EVAL, 0)
     return own.unseen[-1] / without.unseen[-1]
+
+
+# --- low precision
+
+
+def in_format(key: str, text: str) -> float:
+    """What a calculation gives in a format."""
+    return read_calculation(text).result_in(FORMATS[key])
+
+
+def losses_in(f: Facts, key: str) -> list[Losses]:
+    """What is lost of the gradients of activations, and of weights, in a format."""
+    term = f.circuit.term
+    found = losses_of_run(backward_module(ncd.compile(term)), ncd.example_inputs(term))[key]
+    return [found[group] for group in GRADIENTS]
+
+
+def arrive(f: Facts, key: str) -> bool:
+    """Whether less than a thousandth of the gradients is lost in a format."""
+    return all(sum(own.lost_counts) * 1000 < sum(own.kept_counts) for own in losses_in(f, key))
+
+
+def unchanged(f: Facts, key: str) -> float:
+    """The share of the weights that the step of the view leaves as they are."""
+    rate = UPDATE_RATES[int(f.query["learning_rate"])]
+    return descent(scene(f.entry.name, **f.settings)).unchanged_share(rate, FORMATS[key])
+
+
+def added_up(f: Facts, key: str) -> float:
+    """The sum of the panel's numbers in a format."""
+    return running_sum(addends(scene(f.entry.name, **f.settings)), FORMATS[key])[-1]
 
 
 # --- resnet
@@ -139,6 +186,69 @@ LESSONS: Mapping[str, Mapping[str, Claim]] = {
             RATES[f.settings["p"]] == "0.8"
             and loss_curves(3, TRAIN, 0).training[-1] > 0.6
             and unseen_ratio(f) > 1
+        ),
+    },
+    "low-precision": {
+        "A small network with two layers, a loss that is the mean over a million examples, and a "
+        "loss scale, which is 1 at first.": lambda f: (
+            len(f.ops("Linear")) == 2
+            and BATCHES[f.settings["n"]] == 2**20
+            and SCALES[f.settings["s"]] == 1
+        ),
+        "Below are its numbers in float16.": lambda f: FORMAT.default == "float16",
+        "What is 2048 + 1 in float16?": answer("2048"),
+        "It stays 2048: with ten bits of mantissa, only even numbers follow.": lambda f: (
+            FORMATS["float16"].mantissa == 10
+            and FORMATS["float16"].spacing(2048) == 2
+            and in_format("float16", f.query["calculation"].replace("%2B", "+")) == 2048
+        ),
+        "In bfloat16, with seven, this happens at 256 already.": lambda f: (
+            FORMATS["bfloat16"].mantissa == 7
+            and in_format("bfloat16", "255+1") == in_format("bfloat16", "256+1") == 256
+        ),
+        "What is twice the largest number of float16?": lambda f: (
+            f.answer == "∞" and FORMATS["float16"].largest == 65504
+        ),
+        "Infinite: five bits of exponent reach no further.": lambda f: (
+            FORMATS["float16"].exponent == 5
+        ),
+        "bfloat16 has eight, like float32, and keeps 10³⁸, with two or three digits.": lambda f: (
+            FORMATS["bfloat16"].exponent == FORMATS["float32"].exponent == 8
+            and abs(in_format("bfloat16", f.query["calculation"]) / 1e38 - 1) < 0.005
+            and 1e-3 < FORMATS["bfloat16"].epsilon < 1e-2
+        ),
+        "Each example counts for a millionth of the mean, so gradients are small: 42% of those of "
+        "activations become 0 in float16, and no error tells of it.": lambda f: (
+            round(100 * losses_in(f, "float16")[0].zero_share) == 42
+            and BATCHES[f.settings["n"]] == 2**20
+        ),
+        "So the loss is multiplied, and every gradient with it, before it is rounded: with 65,536 "
+        "all of them arrive, and the step divides by that again.": lambda f: (
+            SCALES[f.settings["s"]] == 65_536 and arrive(f, "float16")
+        ),
+        "With too large a scale all gradients are infinite.": lambda f: all(
+            own.overflow_share == 1 for own in losses_in(f, "float16")
+        ),
+        "torch’s GradScaler then leaves out the step, and halves its scale.": lambda f: (
+            torch.amp.GradScaler("cpu").get_backoff_factor() == 0.5
+        ),
+        "bfloat16 needs none.": lambda f: arrive(f.at(), "bfloat16"),
+        "A learning rate of 0.001: in bfloat16, the step leaves 97% of the weights as they were.": (
+            lambda f: (
+                UPDATE_RATES[int(f.query["learning_rate"])] == 0.001
+                and round(100 * unchanged(f, "bfloat16")) == 97
+            )
+        ),
+        "So a copy of them is kept in float32, where less than 1% stays.": lambda f: (
+            unchanged(f, "float32") < 0.01
+        ),
+        "A sum stops growing as well: these 1,024 numbers give 233, and 16 in E5M2.": lambda f: (
+            len(addends(scene(f.entry.name))) == 1024
+            and round(added_up(f, "float32")) == 233
+            and added_up(f, "e5m2") == 16
+        ),
+        "So products of matrices are added up in float32, whatever they multiply.": lambda f: (
+            abs(added_up(f, "float32") / addends(scene(f.entry.name)).double().sum() - 1) < 1e-6
         ),
     },
     "resnet": {
