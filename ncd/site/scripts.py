@@ -1,8 +1,9 @@
 """Scripts as ES modules, joined to the one text that a page, a widget or a component holds.
 
-A page that needs no server cannot import so its modules are joined here: each once, after those
-that it imports. A module imports names from files beside it, and exports what others use; its other
-names must be different from those of all modules that are joined with it.
+A page that needs no server cannot import, so its modules are joined here: each once, after those
+that it imports. Of two that import each other, the one that is met later comes first, as in a
+browser. A module imports names from files beside it, and exports what others use; its other names
+must be different from those of all modules that are joined with it.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ def script(*paths: str, loaded: Iterable[str] = ()) -> str:
 
 
 def _all_imported_files(paths: Iterable[str]) -> list[Path]:
-    return list(dict.fromkeys(file for path in paths for file in _imported_files(PACKAGE / path)))
+    begun: set[Path] = set()
+    return [file for path in paths for file in _imported_files(PACKAGE / path, begun)]
 
 
 def imports(file: Path) -> Iterator[tuple[Path, list[str]]]:
@@ -65,13 +67,15 @@ def exports(file: Path) -> set[str]:
     return {name for name, exported in _names(file) if exported}
 
 
-def _imported_files(file: Path, above: tuple[Path, ...] = ()) -> Iterator[Path]:
-    """Yields the files that a module needs, and then itself."""
+def _imported_files(file: Path, begun: set[Path]) -> Iterator[Path]:
+    """Yields the files that a module needs, and then itself, unless it has begun."""
+    if file in begun:
+        return  # modules that import each other are one scope here
+    begun.add(file)
     for other, names in imports(file):
         if missing := set(names) - exports(other):
             raise ImportError(f"{file.name}: {other.name} exports no {', '.join(sorted(missing))}")
-        if other not in above:  # modules that import each other are one scope here
-            yield from _imported_files(other, (*above, file))
+        yield from _imported_files(other, begun)
     yield file
 
 

@@ -4,11 +4,13 @@ import { readable, scale, showDrawing } from "../../site/static/figure/drawing.j
 import { connect, letGo, light, paint, shine, target } from "../../site/static/figure/highlight.js";
 import { fillPart } from "../../site/static/figure/html.js";
 import { dropSize, scrub } from "../../site/static/figure/scrub.js";
+import { endMove, PATIENCE, set, settle } from "./follow_session.js";
+import { adapt, learn, replaced, retell, wanted } from "./live_numbers.js";
 import { leaving, moveParts } from "./motion.js";
 import { askNewest } from "./newest_answer.js";
+import { knob, reconnect } from "./reconnect.js";
 
 const PAIRED = 840; // pixels of a column in which the code has room beside the drawing
-const PATIENCE = 10000; // milliseconds for a run to come; after that whatever comes is shown
 
 export default function (component) {
   const host = connect(component);
@@ -111,7 +113,7 @@ function moved(host, thumb) {
   if (thumb.type === "range" && slider?.matches(":focus-within, :active")) want(host, knob(thumb), thumb.value);
 }
 
-function want(host, name, value) {
+export function want(host, name, value) {
   const params = new URLSearchParams(host.want ?? host.data?.ask);
   if (!params.has(name) || params.get(name) === value) return;
   host.past = (host.past ?? new Set()).add(`${params}`);

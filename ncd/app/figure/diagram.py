@@ -198,12 +198,7 @@ _diagram = st.components.v2.component(
 <label class="quiz"><input type="checkbox"><span>quiz</span></label></div>
 <div class="words" hidden></div></div>""",
     css=PANEL_CSS + DIAGRAM_CSS + CSS,
-    js=script(
-        *(
-            f"app/figure/{n}.js"
-            for n in ("live_numbers", "follow_session", "reconnect", "component")
-        )
-    ),
+    js=script("app/figure/component.js"),
 )
 
 _message = st.components.v2.component("ncd_told", js=script("app/figure/broadcast.js"))

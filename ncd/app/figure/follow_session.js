@@ -2,26 +2,29 @@
 // drawing and panel alone, and formulas write all numbers within a frame.
 
 import { STEPS } from "../../site/static/figure/scrub.js";
+import { want } from "./component.js";
+import { wanted } from "./live_numbers.js";
 
-const SETTLES = 200; // milliseconds; a short run may have ended before it is seen to have begun
+export const SETTLES = 200; // milliseconds; a short run may have ended before it is seen to have begun
+export const PATIENCE = 10000; // milliseconds for a run to come; after that whatever comes is shown
 const RESTS = 300; // milliseconds without a move after which the session follows
 
 const app = () => document.querySelector("[data-test-script-state]");
-const busy = () => !["notRunning", "initial"].includes(app()?.dataset.testScriptState ?? "notRunning");
+export const busy = () => !["notRunning", "initial"].includes(app()?.dataset.testScriptState ?? "notRunning");
 
 // Lets the session follow once the size rests.
-function push(host, name, value) {
+export function push(host, name, value) {
   host.next = { ...host.next, [name]: value };
   settle(host, RESTS);
 }
 
-function settle(host, wait) {
+export function settle(host, wait) {
   clearTimeout(host.resting);
   if (host.next) host.resting = setTimeout(() => flush(host), wait);
 }
 
 // Whoever does something else has ended the move: the session is to know the size by then.
-function endMove(host, { type, key }) {
+export function endMove(host, { type, key }) {
   if (host.next && (type === "pointerdown" || !(key in STEPS || /^(\d|Shift)$/.test(key)))) flush(host);
 }
 
@@ -66,10 +69,10 @@ function ended(asked) {
 }
 
 // Takes a size; the session hears what was asked for, and says why it became another value.
-function set(host, name, value, asked = value) {
+export function set(host, name, value, asked = value) {
   if (wanted(host).get(name) === `${value}` && asked === value) return;
   want(host, name, `${value}`);
   push(host, name, asked);
 }
 
-const now = (host, name) => Number(wanted(host).get(name));
+export const now = (host, name) => Number(wanted(host).get(name));

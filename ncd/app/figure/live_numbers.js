@@ -10,7 +10,7 @@ import { grip, sizeHint } from "../../site/static/figure/scrub.js";
 const NUMBER = "[\\d,.]+(?: [kMGT]?[A-Za-z]+)?";
 const PANELS = ["shapes", "source", "cost"];
 
-const wanted = (host) => new URLSearchParams(host.want ?? host.data?.ask ?? "");
+export const wanted = (host) => new URLSearchParams(host.want ?? host.data?.ask ?? "");
 
 function panelNow() {
   const shown = PANELS.map((name) => [name, document.querySelector(`.st-key-${name}`)]);
@@ -20,7 +20,7 @@ function panelNow() {
 }
 
 // Requests the formulas, unless they are known for these sizes and this panel.
-async function learn(host) {
+export async function learn(host) {
   const sizes = wanted(host);
   const { name } = panelNow();
   const asked = `${sizes}&scrub=${name}`;
@@ -41,7 +41,7 @@ async function learn(host) {
 }
 
 // Writes every number for the sizes wanted now.
-function adapt(host) {
+export function adapt(host) {
   const { open } = host;
   host.filled = null;
   if (!host.data?.ask || open?.page !== host.page) return;
@@ -81,7 +81,7 @@ function like(text) {
 }
 
 // Writes the numbers again when a run has replaced the panel by one of its own sizes.
-const replaced = (host) => host.want && adapt(host);
+export const replaced = (host) => host.want && adapt(host);
 
 // Updates the words for what the pointer or the focus is on.
 function words(host, told) {
@@ -102,7 +102,7 @@ function hinted(host, element) {
   return said ? `<span class="hint">${said}</span>` : "";
 }
 
-function retell(host, element) {
+export function retell(host, element) {
   const tip = host.box.querySelector(".words");
   if (element !== undefined) {
     host.pointed = element;

@@ -1,11 +1,14 @@
 // Keeps what is done while the page has no server. Streamlit disables its widgets then, and another
 // process, or the same one after a restart, knows nothing of a page until it runs as a whole.
 
+import { want } from "./component.js";
+import { busy, now, push, SETTLES } from "./follow_session.js";
+
 const KEYS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 };
 
 const connected = () => Boolean(document.querySelector("[data-test-connection-state=CONNECTED]"));
 
-const knob = (element) => /st-key-(\w+)/.exec(element.closest("[class*=st-key-]")?.className)?.[1];
+export const knob = (element) => /st-key-(\w+)/.exec(element.closest("[class*=st-key-]")?.className)?.[1];
 
 const STATES = ["data-test-connection-state", "data-test-script-state"];
 const SELDOM = { subtree: true, attributeFilter: STATES };
@@ -16,7 +19,7 @@ const idle = () => document.activeElement.matches("body, :disabled");
 
 // Asks for a run after each connection but the first, as soon as somebody looks at the page. Keys
 // move the slider that had the focus until it is there again, and then it has the focus again.
-function reconnect(host) {
+export function reconnect(host) {
   const kept = (document.ncdKept ??= keyboard()); // a process that knows nothing of the page makes it anew
   kept.host = host;
   kept.shown = true;

@@ -29,11 +29,12 @@ from ncd.errors import LimitError, NCDError
 from ncd.site import markup
 from ncd.site.markup import THEME_CSS
 from ncd.site.question_html import answer_html
+from ncd.site.scripts import script
 from ncd.systems.lessons.computed_questions import question
 
 PAGE_PATH, TALLY_FILE = "class", "class.json"
 SHEET = StaticFile.from_text("css", "text/css", THEME_CSS + read_static("host/class_page.css"))
-SCRIPT = StaticFile.from_text("js", "text/javascript", read_static("host/class_page.js"))
+SCRIPT = StaticFile.from_text("js", "text/javascript", script("app/host/class_page.js"))
 FILES = {file.name: file for file in (SHEET, SCRIPT)}
 PAGE = read_static("host/class_page.html").format(sheet=SHEET.name, script=SCRIPT.name)
 LONGEST = 4000  # bytes of a message

@@ -7,7 +7,6 @@ const find = (name) => document.querySelector(name);
 const PAUSE = 3000; // milliseconds between two looks, and as much again at random
 const LETTERS = "ABCDEFGH";
 let number = 0; // of the question on the screen
-let chosen = null;
 
 function key() {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
@@ -53,7 +52,6 @@ async function choose(n) {
   const body = JSON.stringify({ phone: phone(), answer: n });
   const found = await ask({ method: "POST", body, headers: { "Content-Type": "application/json" } });
   if (!found.ok) return found.status === 404 ? close() : tell(found.error);
-  chosen = n;
   for (const [i, button] of [...find(".answers").children].entries()) button.setAttribute("aria-pressed", i === n);
   tell(`You have chosen ${LETTERS[n]}. You can change it until the question is closed.`);
 }
@@ -74,7 +72,6 @@ async function look() {
   } else if (!found.ok) tell(found.error);
   else if (found.number !== number) {
     number = found.number;
-    chosen = null;
     show(found);
     tell("Choose one.");
   }

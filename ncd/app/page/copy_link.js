@@ -1,11 +1,11 @@
 // Copies the link to the page, or HTML that shows its diagram in another page, to the clipboard.
 
-async function copy(button) {
+export async function copy(button) {
   await put(button, window.location.href, "Link copied", "The link is in the address bar");
 }
 
 // Which sites may show it, the server says.
-async function embed(button) {
+export async function embed(button) {
   const { origin, pathname, search } = window.location;
   const frame = document.createElement("iframe");
   frame.src = `${origin}/embed${pathname}${search}`;

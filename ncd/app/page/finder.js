@@ -1,6 +1,7 @@
 // The search that every page has: by ⌘K, Ctrl+K or the button in the header.
 
 import { answerTo, nothingMatches, topicsOf, wishes } from "../../site/static/search.js";
+import { visit } from "./page.js";
 
 const KEY = /Mac|iP/.test(navigator.platform) ? "⌘K" : "Ctrl K";
 const finder = document.createElement("dialog");

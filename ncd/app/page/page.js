@@ -79,7 +79,7 @@ function open(event) {
   visit(name, query);
 }
 
-function visit(name, query = "") {
+export function visit(name, query = "") {
   const base = new URL(".", location.href).href;
   history.pushState(null, "", `${base}${name}?${query ? `${query}&` : ""}go=${Date.now()}`);
   dispatchEvent(new PopStateEvent("popstate"));

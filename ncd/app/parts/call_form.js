@@ -1,5 +1,6 @@
-
 // The last line of the text as a form: its sizes are fields, and each writes that line anew.
+
+import { send } from "./editor.js";
 
 const HINTS = {
   "": "A part of the last line",
@@ -10,7 +11,7 @@ const HINTS = {
 const SIZES = /^\s*\(?\d+(\s*[×x, ]\s*\d+)*,?\)?\s*$/;
 const ARRAY = /^\s*(\(?\d+(?:\s*[×x, ]\s*\d+)+\)?|\(?\d+,\)?|\d+(?=\s*#))\s*(?:#\s*(\d+))?\s*$/;
 
-function fillForm(host, { forms, drawn, classes }) {
+export function fillForm(host, { forms, drawn, classes }) {
   const place = host.root.querySelector(".form");
   const key = JSON.stringify([forms, drawn, classes]);
   if (host.formed === key) return;

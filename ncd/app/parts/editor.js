@@ -1,5 +1,8 @@
 // Shows a text editor, and sends its text a moment after each change.
 
+import { fillForm } from "./call_form.js";
+import { lightLine, lightLines, linkLines, showParts } from "./lit_lines.js";
+
 const REST = 350; // milliseconds without a key before a text is sent
 const LONG = 1500; // letters from which a text is read with more work, so that it rests longer
 const PASTED = 40; // letters that come at once are no typing, and nothing is waited for
@@ -87,7 +90,7 @@ function changed(host) {
   host.timer = setTimeout(() => send(host), pasted ? 0 : length > LONG ? 3 * REST : REST);
 }
 
-function send(host) {
+export function send(host) {
   clearTimeout(host.timer);
   const text = host.text();
   if (text === (host.sent.at(-1) ?? host.known)) return;

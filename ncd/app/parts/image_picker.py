@@ -12,6 +12,7 @@ from ncd.app.parts.html_panel import read_static, sent_value
 from ncd.app.state.session import session
 from ncd.language.terms import Term
 from ncd.site import markup
+from ncd.site.scripts import script
 from ncd.systems.inputs import picture_inputs
 from ncd.systems.inputs.picture_inputs import (
     MAX_DRAWING_CHARACTERS,
@@ -31,7 +32,7 @@ _canvas = st.components.v2.component(
 <div><button type="button" data-do="undo">Undo</button>
 <button type="button" data-do="clear">Clear</button></div></div>""",
     css=read_static("parts/sketch_pad.css"),
-    js=read_static("parts/sketch_pad.js"),
+    js=script("app/parts/sketch_pad.js"),
 )
 
 

@@ -1,4 +1,3 @@
-
 // Lines and their ops light each other: what a line makes is lit in the diagram while the pointer or
 // the cursor is on it, and the lines of what is chosen there are lit here.
 
@@ -10,14 +9,14 @@ function highlight(change) {
   document.dispatchEvent(new Event(HIGHLIGHT));
 }
 
-function lightLine(host, line) {
+export function lightLine(host, line) {
   const ids = host.ops?.[line] ?? "";
   if (ids === (host.hovered ?? "")) return;
   host.hovered = ids;
   highlight({ hover: ids ? { node: ids } : null });
 }
 
-function linkLines(host) {
+export function linkLines(host) {
   const editor = host.root.querySelector(".cm-editor");
   editor.addEventListener("pointermove", ({ clientY }) => lightLine(host, host.view.lineAt(clientY)));
   for (const leave of ["pointerleave", "focusout"]) editor.addEventListener(leave, () => lightLine(host, 0));
@@ -27,7 +26,7 @@ function linkLines(host) {
 }
 
 // Lights the lines of the ops that the page's highlight is on; not of the line that lights them.
-function lightLines(host) {
+export function lightLines(host) {
   const { hover, target } = document.ncdLight ?? {};
   const ids = (host.hovered ? "" : (hover ?? target)?.node ?? "").split(" ").filter(Boolean);
   const lit = Object.keys(host.ops ?? {}).filter((line) => host.ops[line].split(" ").some((id) => ids.includes(id)));
@@ -37,7 +36,7 @@ function lightLines(host) {
 }
 
 // Lights what a line makes and its wires until something else is chosen, and brings both into view.
-function showParts(host, line, ops, wires) {
+export function showParts(host, line, ops, wires) {
   host.hovered = "";
   highlight({ hover: null, target: { node: ops, array: wires } });
   host.view?.show(line);

@@ -21,6 +21,7 @@ from ncd.installation import package_path
 from ncd.notation.call_form import CallForm
 from ncd.notation.term_reader import NAMES, TextError
 from ncd.read.python_source.torch_names import FUNCTION_NAMES, FUNCTIONS, LAYER_NAMES
+from ncd.site.scripts import script
 
 # --- The names that the text editor completes: ops of the language, and names of torch
 
@@ -95,7 +96,7 @@ _editor = st.components.v2.component(
 <details class="raw" hidden><summary>The message of torch</summary><p></p></details></div>
 <ul class="findings" aria-live="polite" aria-label="Findings" tabindex="0" hidden></ul></div>""",
     css=read_static("parts/editor.css"),
-    js=read_static("parts/editor.js", "parts/call_form.js", "parts/lit_lines.js"),
+    js=script("app/parts/editor.js"),
 )
 
 

@@ -36,7 +36,8 @@ export function follow(query, page) {
     if (/^(embed.*|present|views|with)$/.test(name) && !wanted.has(name)) wanted.append(name, value);
   if (document.ncdOwn?.page !== page) document.ncdOwn = null;
   const own = document.ncdOwn; // what the browser itself keeps in the link
-  if (own) own.value ? wanted.set(own.name, own.value) : wanted.delete(own.name);
+  if (own?.value) wanted.set(own.name, own.value);
+  else if (own) wanted.delete(own.name);
   const search = wanted.size ? `?${wanted}`.replaceAll("%2C", ",").replaceAll("%3D", "=") : "";
   if (search !== location.search)
     history.replaceState(history.state, "", location.pathname + search + location.hash);

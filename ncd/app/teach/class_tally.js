@@ -1,6 +1,9 @@
 // A question that a class answers on phones. The bar of the presenter opens it; the sums stand as
 // bars above the diagram, and it is closed with its answer, or when another view is shown.
 
+import { ownText, question } from "./lesson.js";
+import { asked, fit, here, page, say } from "./presenter.js";
+
 const TALLY_KEY = "ncd-class"; // of the lecturer, in this tab
 const TALLY_PAUSE = 1000; // milliseconds between two looks at the sums
 
@@ -34,7 +37,7 @@ async function questionComes() {
 }
 
 // Opens the question of the view on phones, or closes it.
-async function askClass(host) {
+export async function askClass(host) {
   if (host.tally?.open) return closeTally(host);
   if (!(await questionComes())) return say(host, "There is no question, or its answer is shown already.");
   const view = here(host);
@@ -64,7 +67,7 @@ function typedAddress(link) {
 }
 
 // The large code hides the question and the bars, so it says how to come back to them.
-function enlargeCode(host, large) {
+export function enlargeCode(host, large) {
   host.find("class-door").classList.toggle("large", large);
   host.find("class-hint").textContent = large ? "Click for the question and its bars" : "Click to enlarge";
 }
@@ -88,7 +91,7 @@ function setCounts(host, counts) {
 }
 
 // Closes the question; its bars stay until another view is shown.
-async function closeTally(host) {
+export async function closeTally(host) {
   const own = host.tally;
   own.open = false;
   enlargeCode(host, false);
@@ -96,13 +99,13 @@ async function closeTally(host) {
   if (host.tally === own) setCounts(host, found.counts ?? own.counts);
 }
 
-function dropTally(host) {
+export function dropTally(host) {
   if (host.tally?.open) closeTally(host);
   host.tally = null;
   drawTally(host);
 }
 
-function drawTally(host) {
+export function drawTally(host) {
   const { find, tally } = host;
   const asks = host.on && Boolean(asked().get("ask"));
   if (tally && (!asks || asked().get("ask") !== tally.ask)) return dropTally(host);

@@ -1,21 +1,23 @@
 // Lessons from the server, links and files of views, and the code that opens a view on phones.
 
-const PACKED = "z."; // begins a list of views that is compressed
+import { asked, go, here, OWN, own, page, read, say, screen, spell, store, write } from "./presenter.js";
+
+export const PACKED = "z."; // begins a list of views that is compressed
 const LOCAL = /^(localhost|127\.|\[::1\])/;
 
-const ownText = (before) => {
+export const ownText = (before) => {
   const text = asked().get("text");
   return text ? `${before}text=${encodeURIComponent(text)}` : "";
 };
 
 // Returns the question below the diagram, if the view has one.
-function question() {
+export function question() {
   const shown = document.querySelector(".st-key-prediction [data-testid=stBidiComponentIsolated]");
   return shown?.shadowRoot?.querySelector(".predict");
 }
 
 // Presents the lesson of the current page, from its button or from a link that says `present=lesson`.
-async function learn(host) {
+export async function learn(host) {
   if (host.learning) return;
   host.learning = true;
   if (navigator.userActivation?.isActive) screen(true); // while the click is fresh
@@ -43,7 +45,7 @@ async function check(host, text) {
   return found?.views ? found : null;
 }
 
-async function unpack(host, text) {
+export async function unpack(host, text) {
   if (host.unpacking === text) return;
   host.unpacking = text;
   const found = await check(host, text);
@@ -52,7 +54,7 @@ async function unpack(host, text) {
   write(host, found ? { views: found.views } : { views: null });
 }
 
-async function take(host, input) {
+export async function take(host, input) {
   const [file] = input.files;
   if (file) host.opened = file;
   const found = file && (await check(host, file.size > 64000 ? " ".repeat(64001) + "{" : await file.text()));
@@ -62,7 +64,7 @@ async function take(host, input) {
   go(host, 1);
 }
 
-async function share(host) {
+export async function share(host) {
   const { views, find } = host;
   const found = await check(host, spell(views.length ? views : [here(host)]));
   if (!found) return;
@@ -77,7 +79,7 @@ async function share(host) {
 }
 
 // Shows the address of the current view as a code, without the presenter's part of it.
-function code(host, open) {
+export function code(host, open) {
   const { find } = host;
   const [sheet, button] = [find("phone"), find("phones")];
   if (sheet.hidden !== open) return;

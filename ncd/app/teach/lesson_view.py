@@ -40,14 +40,11 @@ if (presented.has("present"))
   document.documentElement.dataset.present = presented.get("with") === "panel" ? "panel" : "alone";
 </script>"""
 
-FILES = ("view_list.js", "lesson.js", "class_tally.js", "presenter.js")
-JS = ("page/copy_link.js", *(f"teach/{file}" for file in FILES))
-
 _present = st.components.v2.component(
     "ncd_present",
     html=read_static("teach/presenter.html"),
     css=read_static("teach/presenter.css"),
-    js=read_static(*JS),
+    js=script("app/teach/presenter.js"),
 )
 
 

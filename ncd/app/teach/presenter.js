@@ -2,12 +2,16 @@
 // has all of it: `present` is the index in the list, `views` the list, and `with=panel` shows the
 // panel too. The list is kept while nothing is presented.
 
-const OWN = ["present", "views", "with"];
+import { copy, embed } from "../page/copy_link.js";
+import { askClass, closeTally, drawTally, dropTally, enlargeCode } from "./class_tally.js";
+import { code, learn, ownText, PACKED, question, share, take, unpack } from "./lesson.js";
+import { rows } from "./view_list.js";
+
+export const OWN = ["present", "views", "with"];
 const KEPT = "ncd-views";
 const MOST = 40; // views
 const LETTERS = 8000; // of all of them in the address
-const CAPTION = 200; // letters
-const UNTOLD = /^(labels|callouts|select|axes|folded|colours|slices|text.*|softmax|back|frozen|drawing|panel|with)$/;
+export const CAPTION = 200; // letters
 // What is not the state of a panel, beside the sizes.
 const ABOVE = /^(seed|device|labels|select|axes|folded|callouts|quiz|ask|input|sample.*|picture|proofread|text.*|drawing)$/;
 const BLOCK = ".stMainBlockContainer > .stVerticalBlock"; // all of the page
@@ -71,29 +75,29 @@ function prepare(root, { pages, sizes }) {
 
 // --- the address --------------------------------------------------------------------------------
 
-const asked = () => new URLSearchParams(location.search);
+export const asked = () => new URLSearchParams(location.search);
 
 // Returns the presenter's part of the address.
-function own() {
+export function own() {
   return new URLSearchParams([...asked()].filter(([name]) => OWN.includes(name)));
 }
 
 // Returns the current page as a view; its panel is part of it once something was chosen there.
-function here(host) {
+export function here(host) {
   const query = asked();
   const chosen = [...query.keys()].some((name) => !(OWN.includes(name) || ABOVE.test(name) || host.sizes.includes(name)));
   if (!host.on && chosen) query.set("with", "panel");
-  for (const name of [...query.keys()])
+  for (const name of Array.from(query.keys()))
     if (name.startsWith("embed") || name === "go" || (OWN.includes(name) && name !== "with")) query.delete(name);
   const tab = document.querySelector(".st-key-panels [role=tab][aria-selected=true]");
   if (query.has("with") && tab) query.set("panel", tab.textContent);
   return { name: page(), query: `${query}`, caption: "" };
 }
 
-const page = () => location.pathname.split("/").pop();
+export const page = () => location.pathname.split("/").pop();
 
 // `name?query#caption`, separated by semicolons, which are escaped inside.
-function spell(views) {
+export function spell(views) {
   return views
     .map(({ name, query, caption }) =>
       [name, query && `?${query}`, caption && `#${encodeURIComponent(caption)}`].join(""),
@@ -101,7 +105,7 @@ function spell(views) {
     .join(";");
 }
 
-function read(text, pages) {
+export function read(text, pages) {
   if (!text || text.length > LETTERS) return [];
   const found = text.split(";").map((each) => {
     const [, name, query, caption = ""] = /^([^?#]*)\??([^#]*)#?(.*)$/s.exec(each);
@@ -119,7 +123,7 @@ function plain(text) {
 }
 
 // A view has its own `with`; the list and the index are added.
-function write(host, change) {
+export function write(host, change) {
   const query = asked();
   for (const [name, value] of Object.entries(change))
     if (value === null) query.delete(name);
@@ -137,7 +141,7 @@ function walk(host, steps) {
   if (to !== host.at) go(host, to);
 }
 
-function go(host, place) {
+export function go(host, place) {
   const view = host.views[place - 1];
   const query = new URLSearchParams(view.query);
   const text = asked().get("text"); // one's own system is the same in all views
@@ -160,7 +164,7 @@ function stored() {
   }
 }
 
-function store(host, mine) {
+export function store(host, mine) {
   try {
     sessionStorage.setItem(KEPT, spell(host.views));
     if (mine) localStorage.setItem(KEPT, spell(host.views));
@@ -181,14 +185,14 @@ function add(host) {
 const count = (n) => (n === 1 ? "1 view" : `${n} views`);
 
 // The current view keeps its index among the others.
-function change(host, views, at = views.indexOf(host.views[host.at - 1]) + 1 || host.at) {
+export function change(host, views, at = views.indexOf(host.views[host.at - 1]) + 1 || host.at) {
   host.views = views;
   store(host, true);
   if (host.on) write(host, { views: spell(views) || null, present: views.length ? Math.min(at, views.length) : 1 });
   else sync(host);
 }
 
-function say(host, words) {
+export function say(host, words) {
   const told = host.find("told");
   told.textContent = words;
   clearTimeout(host.told);
@@ -217,7 +221,7 @@ function sync(host) {
 }
 
 // Gives the diagram the height that all else leaves: the title, the chips, a question, its answer.
-function fit() {
+export function fit() {
   const { dataset, style } = document.documentElement;
   const whole = document.ncdDiagram?.box.querySelector(".whole");
   style.removeProperty("--whole-tall");
@@ -271,7 +275,7 @@ function leave(host) {
   host.find("present").focus();
 }
 
-function screen(wanted) {
+export function screen(wanted) {
   const done = wanted
     ? document.documentElement.requestFullscreen?.()
     : document.fullscreenElement && document.exitFullscreen();

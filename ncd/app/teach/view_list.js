@@ -1,6 +1,11 @@
 // The editable list of views: each can be opened, captioned, moved up or removed.
 
-function rows(host) {
+import { CAPTION, change, go } from "./presenter.js";
+
+// What the name of a view does not tell of its settings.
+const UNTOLD = /^(labels|callouts|select|axes|folded|colours|slices|text.*|softmax|back|frozen|drawing|panel|with)$/;
+
+export function rows(host) {
   const list = host.find("rows");
   const now = host.views.map(({ name, query }) => `${name}?${query}`).join(";");
   list.parentNode.querySelector(".none").hidden = Boolean(now);

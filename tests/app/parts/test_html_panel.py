@@ -63,6 +63,6 @@ def test_a_static_file_has_the_hash_of_its_text_as_its_name() -> None:
     )
     assert one.name.startswith("ncd-") and one.name.endswith(".css") and len(one.name) == 20
     assert one.name != other.name and one == StaticFile.from_text("css", "text/css", "a{}")
-    assert read_static("parts/html_panel.js", "parts/editor.js") == (
-        read_static("parts/html_panel.js") + read_static("parts/editor.js")
+    assert read_static("parts/editor.css", "parts/sketch_pad.css") == (
+        read_static("parts/editor.css") + read_static("parts/sketch_pad.css")
     )

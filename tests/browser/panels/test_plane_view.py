@@ -5,20 +5,19 @@ from __future__ import annotations
 import math
 import re
 from itertools import product
-from pathlib import Path
 
 import pytest
 import torch
 from playwright.sync_api import Locator, Page, expect
 
 import ncd
-from ncd.app.panels.learning import geometry
+from ncd.site.scripts import script
 from ncd.systems.networks.perceptrons import ACTIVATIONS, scores
 from ncd.systems.training.plane_training import flat
 
 pytestmark = pytest.mark.browser
 
-WAY = (Path(geometry.__file__).parent / "hidden_space.js").read_text()
+WAY = script("app/panels/learning/hidden_space.js")
 # A point at the beginning, at the end of each stage, and where the formula puts it.
 FOLLOWED = """([numbers, p, q, bend, x]) => {
   const net = weights(numbers, p, q);

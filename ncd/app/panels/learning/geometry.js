@@ -2,9 +2,10 @@
 
 import { connect } from "../../../site/static/figure/highlight.js";
 import { replaceHtml } from "../../../site/static/figure/html.js";
+import { draw, part, SHAPES } from "./geometry_scene.js";
+import { directions, hidden, plus, stages, times, weights } from "./hidden_space.js";
 
 const SECONDS = 1.2; // of a stage that is played
-const SHAPES = ["●", "■", "▲", "◆"];
 const NEAR = 0.06; // of the plane, to a point that a click takes away
 
 export default function (component) {
@@ -28,7 +29,6 @@ export default function (component) {
 }
 
 const key = ({ p, bend }) => `${p} ${bend}`;
-const part = (host, name) => host.box.querySelector(`.${name}`);
 
 function begin(host) {
   Object.assign(host, { told: new Set(), pen: 1, yaw: 0.6, pitch: 0.35, time: 0, spot: null });

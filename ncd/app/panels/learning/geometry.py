@@ -49,13 +49,12 @@ POINTS, PLACED = (
 )
 UPDATES = Choice("updates", ("300", "1000", "3000"), "1000")
 STILL = 0.05  # a run is stuck if its loss falls by a smaller share in its last fifth
-SCRIPTS = ("hidden_space", "geometry_canvas", "geometry_scene", "geometry")
 
 _geometry = st.components.v2.component(
     "ncd_geometry",
     html=read_static("panels/learning/geometry.html"),
     css=PANEL_CSS + read_static("panels/learning/geometry.css"),
-    js=script(*(f"app/panels/learning/{name}.js" for name in SCRIPTS)),
+    js=script("app/panels/learning/geometry.js"),
 )
 
 

@@ -1,10 +1,12 @@
 // What the plane and the hidden space are drawn with: regions, lines and points on a canvas.
 
+import { classOf, mix, times } from "./hidden_space.js";
+
 const FAINT = 0.12;
 const STRONG = 0.36; // of the colour of a class, where it is sure
 
 // A canvas as fine as the screen; its side in the page's points.
-function board(canvas) {
+export function board(canvas) {
   const fine = window.devicePixelRatio || 1;
   const side = Math.max(1, canvas.clientWidth);
   const wide = Math.round(side * fine);
@@ -15,10 +17,10 @@ function board(canvas) {
   return { ink, side };
 }
 
-const shade = ([r, g, b], alpha = 1) => `rgb(${r} ${g} ${b} / ${alpha})`;
+export const shade = ([r, g, b], alpha = 1) => `rgb(${r} ${g} ${b} / ${alpha})`;
 
 // The classes of all places of a square, as colours, and the borders between them.
-function regions(host, ink, side, scoresAt, strength = 1) {
+export function regions(host, ink, side, scoresAt, strength = 1) {
   const { p, colours } = host.data;
   const n = p <= 12 ? 121 : p <= 64 ? 71 : 41;
   const image = new ImageData(n, n);
@@ -70,13 +72,13 @@ function sure(scores) {
   return (share * scores.length - 1) / (scores.length - 1);
 }
 
-function line(ink, [a, b], [c, d]) {
+export function line(ink, [a, b], [c, d]) {
   ink.moveTo(a, b);
   ink.lineTo(c, d);
 }
 
 // A point in the shape and the colour of its class; struck through where it is taken for another.
-function mark(host, ink, [x, y], kind, wrong, r = 5) {
+export function mark(host, ink, [x, y], kind, wrong, r = 5) {
   ink.beginPath();
   if (kind === 0) ink.arc(x, y, r, 0, 7);
   else {

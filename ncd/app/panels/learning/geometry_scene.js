@@ -1,8 +1,15 @@
 // How the plane, the hidden space and the time of a training are drawn.
 
+import { board, line, mark, regions, shade } from "./geometry_canvas.js";
+import { classOf, cross, dot, hidden, long, minus, plus, sides, times, went } from "./hidden_space.js";
+
+// The signs of the classes.
+export const SHAPES = ["●", "■", "▲", "◆"];
 const SMALL = "₀₁₂₃₄₅₆₇₈₉";
 
-function draw(host) {
+export const part = (host, name) => host.box.querySelector(`.${name}`);
+
+export function draw(host) {
   if (!host.net) return;
   const css = getComputedStyle(host.box);
   host.ink = css.color;
@@ -240,7 +247,7 @@ function drawTime(host) {
 }
 
 function tellSpot(host) {
-  const { bend, n, p } = host.data;
+  const { bend, p } = host.data;
   const told = part(host, "at");
   if (!host.spot) {
     told.textContent = "Point at the plane to see where a place goes.";

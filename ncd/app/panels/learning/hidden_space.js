@@ -7,19 +7,19 @@ const BENDS = {
   relu: (z) => Math.max(z, 0),
   sigmoid: (z) => 1 / (1 + Math.exp(-z)),
 };
-const dot = (a, b) => a.reduce((sum, each, i) => sum + each * b[i], 0);
-const times = (a, s) => a.map((each) => each * s);
-const plus = (a, b) => a.map((each, i) => each + b[i]);
-const mix = (a, b, s) => a.map((each, i) => each + s * (b[i] - each));
-const long = (a) => Math.sqrt(dot(a, a));
-const cross = ([a, b, c], [d, e, f]) => [b * f - c * e, c * d - a * f, a * e - b * d];
+export const dot = (a, b) => a.reduce((sum, each, i) => sum + each * b[i], 0);
+export const times = (a, s) => a.map((each) => each * s);
+export const plus = (a, b) => a.map((each, i) => each + b[i]);
+export const mix = (a, b, s) => a.map((each, i) => each + s * (b[i] - each));
+export const long = (a) => Math.sqrt(dot(a, a));
+export const cross = ([a, b, c], [d, e, f]) => [b * f - c * e, c * d - a * f, a * e - b * d];
 const turned = ([x, y], angle) => [
   x * Math.cos(angle) - y * Math.sin(angle),
   x * Math.sin(angle) + y * Math.cos(angle),
 ];
 
 // The weights of a row of numbers: of p hidden units and q hyperplanes.
-function weights(numbers, p, q) {
+export function weights(numbers, p, q) {
   const rows = (at, count, wide) =>
     Array.from({ length: count }, (_, i) => numbers.slice(at + i * wide, at + (i + 1) * wide));
   return {
@@ -31,9 +31,9 @@ function weights(numbers, p, q) {
 }
 
 const affine = ({ w1, b1 }, x) => w1.map((row, i) => dot(row, x) + b1[i]);
-const hidden = (net, bend, x) => affine(net, x).map(BENDS[bend]);
-const sides = ({ w2, b2 }, z) => w2.map((row, k) => dot(row, z) + b2[k]);
-const classOf = (scores) =>
+export const hidden = (net, bend, x) => affine(net, x).map(BENDS[bend]);
+export const sides = ({ w2, b2 }, z) => w2.map((row, k) => dot(row, z) + b2[k]);
+export const classOf = (scores) =>
   scores.length > 1 ? scores.indexOf(Math.max(...scores)) : Number(scores[0] > 0);
 
 // The turn of the plane, the two stretches, and the directions that its axes get to in p dimensions.
@@ -63,7 +63,7 @@ function apart(direction, other) {
 
 // The stages of the way at these weights: what each is called, and what it makes of the place that
 // the one before has led to, done to a share s. `basis` are the directions shown of many dimensions.
-function stages(net, bend, basis) {
+export function stages(net, bend, basis) {
   const { angle, stretch, axes } = decomposed(net.w1);
   const p = net.w1.length;
   const found = [{ name: `turn by ${degrees(-angle)}`, go: (v, s) => turned(v, -s * angle) }];
@@ -98,7 +98,7 @@ function stages(net, bend, basis) {
 }
 
 // Where a point x of the plane is at time t: after Math.floor(t) stages, the next one in part.
-function went(net, bend, basis, way, x, t) {
+export function went(net, bend, basis, way, x, t) {
   const p = net.w1.length;
   const flat = way.at(-1).bend ? way.slice(0, -1) : way;
   let v = x;
@@ -110,7 +110,7 @@ function went(net, bend, basis, way, x, t) {
 }
 
 const degrees = (angle) => `${minus(Math.round((angle * 180) / Math.PI))}°`;
-const minus = (text) => String(text).replace("-", "−");
+export const minus = (text) => String(text).replace("-", "−");
 const digits = (number) => minus(Number(number.toPrecision(2)));
 
 // A rotation of the room, given by where it takes the axes, done to a share s; as a quaternion.
@@ -142,7 +142,7 @@ function around(v, axis, angle) {
 
 // Three directions of the hidden space to look at: the hyperplane's normal, if there is one, then
 // those in which the points are spread the most, near to those that were shown before.
-function directions(net, points, before) {
+export function directions(net, points, before) {
   const p = net.w1.length;
   const found = [];
   if (net.w2.length === 1 && long(net.w2[0]) > 1e-9)

@@ -70,7 +70,7 @@ function spellings(known) {
   const found = new Map();
   const add = (name, axis) => !/^\d*$/.test(name) && !found.has(name) && found.set(name, axis);
   for (const axis of known) for (const name of axis.names) add(plainName(name), axis);
-  for (const [name, axis] of [...found]) for (const other of [name.toLowerCase(), name.toUpperCase()]) add(other, axis);
+  for (const [name, axis] of Array.from(found)) for (const other of [name.toLowerCase(), name.toUpperCase()]) add(other, axis);
   return found;
 }
 
