@@ -98,8 +98,8 @@ DEEPEST = 12  # levels of nested blocks that collapse in a file: each state is o
 DOCUMENT_PAGE = (FOLDER / "document.html").read_text()
 VALUED_STATES, VALUED_LETTERS = 8, 400_000  # of drawings with values, for each width
 VALUES_BUTTON = '<button class="values" type="button" aria-pressed="false">Values</button>'
-PAGE_SCRIPTS = tuple(f"site/static/{name}.js" for name in ("document", "live_sizes", "live_quiz"))
-DOCUMENT_JS = script(*PAGE_SCRIPTS)
+PAGE_SCRIPT = "site/static/live_quiz.js"  # and all that it imports
+DOCUMENT_JS = script(PAGE_SCRIPT)
 
 
 def policy(js: str, scripts: str = "") -> str:

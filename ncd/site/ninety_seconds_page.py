@@ -10,13 +10,14 @@ from typing import Any, NamedTuple
 from ncd.drawing.elements.fonts import all_faces_css
 from ncd.site import markup
 from ncd.site.markup import FOLDER, THEME_CSS
+from ncd.site.scripts import script
 from ncd.site.step_frames import frame, room
 from ncd.systems.lessons.ninety_seconds import AXIS_SIGNS, STEPS, Step, StepGuess
 
 TITLE = "Read it in 90 seconds"
 PAGE = (FOLDER / "ninety_seconds.html").read_text()
 PAGE_CSS = all_faces_css() + THEME_CSS + (FOLDER / "ninety_seconds.css").read_text()
-PAGE_JS = (FOLDER / "ninety_seconds.js").read_text()
+PAGE_JS = script("site/static/ninety_seconds.js")
 _AXIS = re.compile(r"\*(.+?)\*")
 
 

@@ -17,7 +17,7 @@ from ncd.installation import package_path
 from ncd.site import markup
 from ncd.site.browser_run import entry_model, run_section, walk, without_model
 from ncd.site.collapse_states import LETTERS, WIDTH
-from ncd.site.document import PAGE_SCRIPTS, PageParts, css, document, policy
+from ncd.site.document import PAGE_SCRIPT, PageParts, css, document, policy
 from ncd.site.entry_page import (
     FOLDER,
     GALLERY_CSS,
@@ -68,13 +68,13 @@ MAX_PAGES_PER_SIGN = 3  # pages named with each sign
 SITE_CSS = (FOLDER / "site.css").read_text()
 SHELL = (FOLDER / "site.html").read_text()
 RUNS = FOLDER / "runs"
-RUN_PARTS = "here", "values", "cell", "steps", "wires"
-RUN_SCRIPTS = tuple(f"site/static/runs/run_{n}.js" for n in RUN_PARTS)
-RUN_JS = script(*RUN_SCRIPTS, loaded=PAGE_SCRIPTS)
+RUN_LOADER, *RUN_PARTS = (
+    f"site/static/runs/run_{name}.js" for name in ("loader", "steps", "wires")
+)
+LOADER_JS = script(RUN_LOADER, loaded=[PAGE_SCRIPT])
+RUN_JS = script(*RUN_PARTS, loaded=[PAGE_SCRIPT, RUN_LOADER])
+WORKER_JS = script("site/static/runs/run_worker.js")
 RUN_CSS = markup.WALK_CSS + (RUNS / "run_here.css").read_text()
-LOADER_JS = (RUNS / "run_loader.js").read_text()
-WORKER_SCRIPTS = ("run_worker.js", "torch_random.js", "initial_values.js")
-WORKER_JS = b"\n".join((RUNS / name).read_bytes() for name in WORKER_SCRIPTS)
 RUNTIME = ("ort.mjs", "ort.wasm.gz", "LICENSE.txt")
 # What the page of the 90 seconds may load: its own files, and the pictures and fonts in them.
 OWN_FILES = (
@@ -121,7 +121,7 @@ def write_site(
         bytes += _write_file(
             folder / "runtime" / name, package_path("assets", "runtime", name).read_bytes()
         )
-    bytes += _write_file(folder / "runtime" / "run_worker.js", WORKER_JS)
+    bytes += _write(folder / "runtime" / "run_worker.js", WORKER_JS)
     bytes += _write(folder / "runtime" / "run_here.js", RUN_JS)
     bytes += _write(folder / "index.html", gallery(cards))
     bytes += _write(folder / "legend" / "index.html", legend(entries, drawings))

@@ -14,7 +14,7 @@ import ncd
 from ncd.circuit.elaborate import elaborate
 from ncd.site.browser_run import Example, entry_model, walk
 from ncd.site.document import DOCUMENT_JS
-from ncd.site.site_files import LOADER_JS, RUN_JS, WORKER_JS
+from ncd.site.site_files import LOADER_JS, RUN_JS
 from ncd.systems.catalogue_entry import Entry
 from ncd.systems.inputs.run_inputs import opening_inputs
 from ncd.systems.training.trained_weights import (
@@ -103,11 +103,8 @@ def test_every_array_of_a_step_is_known(entry: Entry) -> None:
 
 
 def test_no_two_scripts_of_a_page_define_one_name() -> None:
-    """They share one scope, as later ones are loaded into the page; so do those of the worker."""
+    """They share one scope, as later ones are loaded into the page."""
     lines = re.compile(r"^(?:async )?(?:function|const|let) (\w+)", re.MULTILINE)
     names = Counter(lines.findall(DOCUMENT_JS + LOADER_JS + RUN_JS))
     assert names["load_run"] == names["pictured"] == 1
-    assert [name for name, n in names.items() if n > 1] == []
-    names = Counter(lines.findall(WORKER_JS.decode()))
-    assert names["normals"] == names["initial"] == 1
     assert [name for name, n in names.items() if n > 1] == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ncd.site.scripts import script
+from ncd.site.site_files import LOADER_JS, RUN_JS
 from tests.support.javascript import after
 
 # A worker answers when the test says so; what draws is replaced by a list of what it was given.
@@ -20,11 +21,10 @@ document.dispatchEvent = () => {};
 globalThis.Event = class {};
 const task = {
   arrays: { v0: [], v1: [], v2: [] }, inputs: ["v0"], outputs: ["v2"], maps: [], weights: ["W"],
-  within: {}, exactly: { x: 1 }, stays: {}, said: ["", ""], file: "m.onnx", run: {},
+  colours: [], within: {}, exactly: { x: 1 }, stays: {}, said: ["", ""], file: "m.onnx", run: {},
 };
 const shown = new Map([["x", 1]]);
 const START = new Map([["x", 1]]);
-const spelt = (name) => name;
 const said = [];
 const tell = (text) => said.push(text);
 const panel = thing();
@@ -34,6 +34,12 @@ const writer = () => () => JSON.stringify({ ...cost, inputs: inputs(), windows: 
 const drawn = [];
 """
 LOADING = "Loading the runtime, 4 MB …"
+FIGURE = script(
+    *(
+        f"site/static/figure/{name}.js"
+        for name in ("cells", "elements", "highlight", "polynomials", "sizes", "theme")
+    )
+)
 BEGUN = """
 show_results = () => drawn.push(last.values.out0.data);
 const move = (x) => (shown.set("x", x), heard.sizes());
@@ -50,12 +56,12 @@ const sizes = () => sent.map(({ inputs }) => inputs[0].x);
 
 
 def begun(test: str) -> Any:
-    return after(script("site/static/runs/run_here.js"), BEGUN + test, PAGE)
+    return after(FIGURE + RUN_JS, BEGUN + test, PAGE)
 
 
 def test_sizes_that_move_during_a_run_are_run_once_after_it_and_it_is_not_shown() -> None:
     found = begun("""
-        run();
+        heard.run();
         for (const x of [2, 3, 4]) move(x);
         const during = sizes();
         await come(1, "of 1");
@@ -74,6 +80,36 @@ def test_sizes_that_move_during_a_run_are_run_once_after_it_and_it_is_not_shown(
 
 def test_before_the_first_run_sizes_run_nothing() -> None:
     assert begun("move(2); return sent.length;") == 0
+
+
+def test_values_on_the_wires_are_those_of_one_run() -> None:
+    assert begun("heard['show-run'](); heard['show-run'](); return sizes();") == [1]
+
+
+def test_what_runs_a_system_is_loaded_once_and_then_told_what_to_do() -> None:
+    page = """
+    const later = Promise.resolve({ task: {} });
+    const moved = () => true;
+    const told = [];
+    elements[".run"] = thing({
+      querySelector: () => ({ addEventListener: (_, heed) => (heard.go = heed) }),
+    });
+    """
+    test = """
+    const [scripts, come] = [[], async () => (scripts.at(-1).onload(), await settled())];
+    document.createElement = () => (scripts.push(thing()), scripts.at(-1));
+    document.dispatchEvent = ({ type }) => told.push(type);
+    for (const event of ["sizes", "unvalued", "go"]) heard[event]();
+    await settled();
+    const before = [...told];
+    await come();
+    return { before, told: told.sort(), scripts: scripts.length };
+    """
+    assert after(LOADER_JS, test, page) == {
+        "before": [],
+        "told": ["run", "show-run"],
+        "scripts": 1,
+    }
 
 
 def test_an_answer_is_that_of_its_question() -> None:
@@ -181,9 +217,7 @@ const give = (number, values) => (workers[0].onmessage({ data: { number, values 
 
 
 def walked(test: str) -> Any:
-    runs = script(*(f"site/static/runs/{name}.js" for name in ("run_here", "run_steps")))
-    before = PAGE + "let later; "
-    return after(runs, BEGUN + WALK + test, before)
+    return begun(WALK + test)
 
 
 def test_a_step_shows_the_values_of_the_run_that_is_shown() -> None:

@@ -3,20 +3,22 @@
 import { bytes } from "./figure/bytes.js";
 import { showDrawing } from "./figure/drawing.js";
 import { connect, letGo, light, paint, shine, target } from "./figure/highlight.js";
+import { spelt } from "./figure/sizes.js";
 import { isDark, onTheme, turnTheme } from "./figure/theme.js";
 import { paintWires } from "./figure/wire_values.js";
+import { address, follow, label, shown, START } from "./live_sizes.js";
 
-const host = connect({ parentElement: document, setTriggerValue: select });
+export const host = connect({ parentElement: document, setTriggerValue: select });
 host.opens = true;
-const drawing = document.querySelector(".drawing");
+export const drawing = document.querySelector(".drawing");
 const READABLE = 0.8; // of the size of a drawing, so that its titles have 11 pixels
 const hint = document.querySelector(".hint");
 let state = document.getElementById("states").dataset.state;
 let known = null; // the drawings, once they are unpacked
-let mode = "views"; // or "valued", with values on the wires
-let wireValues = null; // once they are asked for
+export let mode = "views"; // or "valued", with values on the wires
+export let wireValues = null; // once they are asked for
 let view = 0; // the place of those for this width; the first is in the page itself
-let selected = "";
+export let selected = "";
 let from = null; // where the focus was when a card opened
 
 showDrawing(drawing, "", rowIds(), fit);
@@ -37,7 +39,7 @@ function rowIds() {
 }
 
 // Applies a click; clicking the same part again clears the selection. Axes are already locked.
-function select(kind, { id }) {
+export function select(kind, { id }) {
   if (kind !== "select") return;
   if (id === undefined) return address();
   if (document.ncdQuiz?.on && id) return document.ncdQuiz.pick(id);
@@ -62,13 +64,13 @@ async function open_card() {
 }
 
 // Updates what has come into the page: its sizes, its buttons, its highlights.
-function filled(place) {
+export function filled(place) {
   follow(place);
   mark();
   paint(host);
 }
 
-function close() {
+export function close() {
   const back = document.activeElement?.closest(".card") ? from : null;
   letGo(host);
   back?.focus();
@@ -78,7 +80,7 @@ light.fold = foldBlock;
 
 // The page contains, compressed, the drawings of every state of its collapsed blocks for some widths
 // of the page, the cards by their ids, and the parts that open.
-const later = unpack("later");
+export const later = unpack("later");
 const views = unpack("states").then(({ parts, views, valued }) => {
   const drawn = ([name, own]) => [name, own.map((i) => parts[i]).join("")];
   const drawings = ({ states }) => ({ drawings: Object.fromEntries(Object.entries(states).map(drawn)) });
@@ -153,7 +155,7 @@ valuesButton?.addEventListener("click", () => showValues(mode === "views"));
 document.addEventListener("sizes", paintValues);
 onTheme(paintValues);
 
-async function showValues(on) {
+export async function showValues(on) {
   if (!valuesButton || on === (mode === "valued")) return;
   mode = on ? "valued" : "views";
   valuesButton.setAttribute("aria-pressed", on);

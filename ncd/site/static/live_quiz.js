@@ -5,6 +5,9 @@ import { part } from "./figure/elements.js";
 import { letGo, shine, target } from "./figure/highlight.js";
 import { named, SIZE } from "./figure/labels.js";
 import { quizForm } from "./figure/quiz.js";
+// The sizes come first: the diagram, which they import, begins before them.
+import { address, fill, label, live, open_link } from "./live_sizes.js";
+import { close, drawing, host, showValues } from "./document.js";
 
 const quiz = document.querySelector("form.quiz");
 const round = { on: false, asked: "", done: new Map() };

@@ -1,6 +1,7 @@
 // Sizes that can be moved: sliders, fields, and the sizes in the list of axes. Formulas in the page
 // (see live_texts.py) write every text again; where they do not hold, the page says why.
 
+import { drawing, host, later, mode, select, selected, showValues } from "./document.js";
 import { COLOURS, light, setAxes } from "./figure/highlight.js";
 import { writeDescriptions, writeLabels } from "./figure/labels.js";
 import { bindTexts, texts, writeText } from "./figure/polynomials.js";
@@ -8,13 +9,13 @@ import { scrub } from "./figure/scrub.js";
 import { sizeForm } from "./figure/size_form.js";
 import { readSize, spelt } from "./figure/sizes.js";
 
-const live = JSON.parse(document.getElementById("live").textContent);
+export const live = JSON.parse(document.getElementById("live").textContent);
 for (const own of Object.values(live.arrays)) own.axes = own.axes.map((i) => live.axes[i]);
-const START = new Map(Object.entries(live.settings));
+export const START = new Map(Object.entries(live.settings));
 const wanted = new Map(START); // what the visitor asks for
-const shown = new Map(START); // the sizes that the page shows
+export const shown = new Map(START); // the sizes that the page shows
 const parts = new Map(Object.keys(live.parts).map((name) => [name, bound(name)]));
-let fill = null;
+export let fill = null;
 let frame = 0;
 
 live.knobs = Object.fromEntries(live.sizes.map((size) => [size.name, size]));
@@ -27,7 +28,7 @@ function bound(name) {
 }
 
 // Lets the parts in a place that was not there before follow the sizes.
-function follow(place) {
+export function follow(place) {
   for (const { dataset } of place.querySelectorAll("[data-live]")) {
     if (!parts.has(dataset.live)) continue;
     parts.set(dataset.live, bound(dataset.live));
@@ -36,7 +37,7 @@ function follow(place) {
 }
 
 // Returns the writer of texts at some sizes; null where the formulas do not hold.
-function writer(open, sizes) {
+export function writer(open, sizes) {
   try {
     return texts(open, sizes);
   } catch (error) {
@@ -46,7 +47,7 @@ function writer(open, sizes) {
 }
 
 // Writes the sizes into the drawing and its words.
-function label() {
+export function label() {
   if (!fill) return;
   writeLabels(drawing, live, fill);
   writeDescriptions([drawing.querySelector("svg > desc"), document.querySelector(".told > .said")], live.described, fill);
@@ -69,7 +70,7 @@ function render() {
   document.dispatchEvent(new Event("sizes"));
 }
 
-function moved() {
+export function moved() {
   return [...shown].some(([name, value]) => START.get(name) !== value);
 }
 
@@ -136,7 +137,7 @@ scrub(host.box, {
 // --- the link ------------------------------------------------------------------------------------
 
 // Keeps sizes, selection and quiz in the address, under the names that the app has for them.
-function address() {
+export function address() {
   const link = new URLSearchParams(location.search || location.hash.slice(1));
   for (const [name, value] of wanted)
     if (START.get(name) === value) link.delete(name);
@@ -156,7 +157,7 @@ function address() {
 }
 
 // Applies a link: sizes by their names, a selection, axes, a quiz.
-function open_link(text) {
+export function open_link(text) {
   const link = new URLSearchParams(text);
   for (const [name, value] of START) wanted.set(name, value);
   const notes = live.sizes.map(({ name }) => {

@@ -1,6 +1,8 @@
 // The first values of a weight, by its formula: an operation with its parts, a number, or a name: of
 // an axis along which it counts, of a size such as n_x, or of numbers that are drawn.
 
+import { normals, uniforms } from "./torch_random.js";
+
 const OPERATIONS = {
   "+": (a, b) => a + b,
   "-": (a, b) => (b === undefined ? -a : a - b),
@@ -41,7 +43,7 @@ function calculated(formula, named) {
   return (i) => (c ? apply(a(i), b(i), c(i)) : b ? apply(a(i), b(i)) : apply(a(i)));
 }
 
-function initial(start, axes, seed, count) {
+export function initial(start, axes, seed, count) {
   if (Array.isArray(start) && typeof start[0] === "number") return Float32Array.from(start);
   const found = calculated(start, (name) => {
     if (name in CONSTANTS) return CONSTANTS[name];

@@ -3,6 +3,8 @@
 
 import { digit, ends } from "../figure/matrix.js";
 import { strides } from "../figure/thumbnail_cells.js";
+import { last } from "./run_here.js";
+import { dimensions, spelt_axis } from "./run_values.js";
 
 const TERMS = 4; // products that are written out
 const MOST_TERMS = 100_000;
@@ -37,7 +39,7 @@ const place_of = (sides, where) => sides.reduce((all, { name, size }) => all * s
 const on = ({ sides }, axes) => axes.flatMap((axis) => sides.filter((own) => own.axis === axis));
 
 // Returns a sentence about a number, or nothing where it is not known.
-function explained(step, values, id, flat) {
+export function explained(step, values, id, flat) {
   const { takes, weights, renamed } = step;
   const made = seen(id, values[id]);
   const where = position(made, flat);

@@ -1,18 +1,24 @@
 // Runs the system with the sizes of the page: with its trained weights and its example as far as
 // they fit the sizes, else with weights and inputs from a seed.
 
+import { part } from "../figure/elements.js";
 import { amount } from "../figure/polynomials.js";
+import { spelt } from "../figure/sizes.js";
+import { shown, START, writer } from "../live_sizes.js";
+import { panel, task, tell } from "./run_loader.js";
+import { attention, input, output } from "./run_values.js";
 
 const MOST_BYTES = 2 ** 29; // of weights and arrays
 const MOST_FLOPS = 2e10; // about ten seconds
 const MADE = Object.keys(task.arrays).filter((id) => !task.inputs.includes(id)); // what a model can give
-let worker = null;
+export let worker = null;
 let runs = 0;
-let busy = false;
+export let busy = false;
 let again = false;
-let last = null; // the run that is shown: its number, message, values, and whether it fits the example
+export let last = null; // the run that is shown: its number, message, values, and whether it fits the example
 const waiting = new Map();
 
+document.addEventListener("run", run);
 document.addEventListener("sizes", () => {
   origin();
   if (worker) run();
@@ -48,7 +54,7 @@ function too_large({ bytes, flops }) {
   return most && `At these sizes ${most} are the most in a browser. Smaller sizes run here.`;
 }
 
-async function run() {
+export async function run() {
   const open = writer(task.run, shown);
   const now = open && JSON.parse(open(task.run.text));
   const no = now ? too_large(now) : stays();
@@ -90,7 +96,7 @@ function calculate(message) {
 }
 
 // Returns the values of arrays and weights, which are calculated where they are not known yet.
-async function values_of(ids) {
+export async function values_of(ids) {
   const { message, values } = last;
   const wanted = ids.filter((id) => !(id in values) && (MADE.includes(id) || task.weights.includes(id)));
   if (wanted.length) {

@@ -1,7 +1,11 @@
-// Loads what runs the system when somebody asks for it, or moves a size.
+// Loads what runs the system when somebody asks for it, or moves a size. What is loaded hears what to
+// do as events.
 
-const task = {};
-const panel = document.querySelector(".run");
+import { later } from "../document.js";
+import { moved } from "../live_sizes.js";
+
+export const task = {};
+export const panel = document.querySelector(".run");
 let loading = null;
 
 async function load_run() {
@@ -13,7 +17,7 @@ async function load_run() {
   await done;
 }
 
-function tell(text) {
+export function tell(text) {
   panel.querySelector(".ran").textContent = text;
 }
 
@@ -24,10 +28,10 @@ panel.querySelector(".go").addEventListener("click", async () => {
     loading = null;
     return tell("It did not run: this host does not have all files of the site.");
   }
-  run();
+  document.dispatchEvent(new Event("run"));
 });
 document.addEventListener("unvalued", async () => {
   await (loading ??= load_run()).catch(() => (loading = null));
-  if (loading) show_run();
+  if (loading) document.dispatchEvent(new Event("show-run"));
 });
 document.addEventListener("sizes", () => moved() && (loading ??= load_run()));

@@ -1,8 +1,13 @@
 // A walk through the run, op by op: the diagram lights the step, and below stand its values.
 
+import { filled, later } from "../document.js";
 import { part } from "../figure/elements.js";
 import { light } from "../figure/highlight.js";
 import { endWalk, meetStep, stepTo, walkIn } from "../figure/walk.js";
+import { explained } from "./run_cell.js";
+import { last, values_of } from "./run_here.js";
+import { panel } from "./run_loader.js";
+import { pictured, titled } from "./run_values.js";
 
 const walk = walkIn(panel.querySelector(".walk"), show_step);
 let steps = []; // once there is a run

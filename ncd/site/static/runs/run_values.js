@@ -6,6 +6,8 @@ import { digit, ends, matrix } from "../figure/matrix.js";
 import { spelt } from "../figure/sizes.js";
 import { onTheme } from "../figure/theme.js";
 import { places, strides } from "../figure/thumbnail_cells.js";
+import { last } from "./run_here.js";
+import { task } from "./run_loader.js";
 
 const MOST_HEADS = 48;
 const TILES = 8; // slices of an array that are shown
@@ -16,7 +18,7 @@ const map = (told) => matrix({ ...told, scales });
 onTheme(() => document.querySelectorAll("canvas").forEach((canvas) => canvas.paint?.()));
 
 // Returns the dimensions of an array: the axis, its label, and the side of a spatial one.
-function dimensions(id, dims) {
+export function dimensions(id, dims) {
   const sides = ["height", "width"];
   const every = task.arrays[id].slice(1).flatMap((own) => {
     const [name, label, count] = typeof own === "string" ? [own, own, 1] : own;
@@ -25,7 +27,7 @@ function dimensions(id, dims) {
   return every.map((own, i) => ({ ...own, size: dims[i], said: `${spelt_axis(own.label)} ${own.side}`.trim(), words: words(own.name, dims[i]) }));
 }
 
-const spelt_axis = (label) => label.replace(/_\{?(\d+)\}?/g, (_, number) => spelt(number));
+export const spelt_axis = (label) => label.replace(/_\{?(\d+)\}?/g, (_, number) => spelt(number));
 
 // Returns the words along an axis, if the example has that many.
 function words(name, size) {
@@ -42,7 +44,7 @@ function axis_name({ name, label }) {
   return made;
 }
 
-function titled(id, dims) {
+export function titled(id, dims) {
   const made = part("figcaption", "", part("b", task.arrays[id][0]), " ");
   dimensions(id, dims).forEach((own, i) => made.append(i ? " · " : "", axis_name(own), ` ${own.side} ${own.size}`.replace("  ", " ")));
   if (!dims.length) made.append("one number");
@@ -52,10 +54,10 @@ function titled(id, dims) {
 // --- an array ------------------------------------------------------------------------------------
 
 // Returns an array as a table of few numbers, an image in colours, or pictures of its first slices.
-function pictured(id, { data, dims }, wide = 220, grey = false, pick = null) {
+export function pictured(id, { data, dims }, wide = 220, grey = false, pick = null) {
   const own = dimensions(id, dims);
   const [low, high] = ends(data);
-  const range = part("p", data.length > 1 ? `From ${digit(low)} to ${digit(high)}; begins ${[...data.slice(0, 5)].map(digit).join("  ")}` : "");
+  const range = part("p", data.length > 1 ? `From ${digit(low)} to ${digit(high)}; begins ${Array.from(data.slice(0, 5), digit).join("  ")}` : "");
   range.className = "numbers muted";
   const image = own.findIndex((each, i) => each.side && each.axis === own[i + 1]?.axis);
   const two = image >= 0 ? [image, image + 1] : own.length > 1 ? [0, 1] : [];
@@ -90,12 +92,12 @@ function table(data, rows, { size, words }) {
   const scroll = part("div", "", made);
   scroll.className = "scroll";
   if (words) made.append(part("tr", "", ...words.map((word) => part("th", word))));
-  for (let row = 0; row < rows; row++) made.append(part("tr", "", ...[...data.slice(row * size, (row + 1) * size)].map((each) => part("td", digit(each)))));
+  for (let row = 0; row < rows; row++) made.append(part("tr", "", ...Array.from(data.slice(row * size, (row + 1) * size), (each) => part("td", digit(each)))));
   return scroll;
 }
 
 // Returns an example that goes in: its words in order, or its picture.
-function input(id, value) {
+export function input(id, value) {
   const made = part("div", "", titled(id, value.dims));
   const line = value.dims.length && words(dimensions(id, value.dims)[0].name, value.dims[0]);
   if (line) made.append(Object.assign(part("p", line.join(" ")), { className: "sequence" }));
@@ -103,11 +105,11 @@ function input(id, value) {
   return made;
 }
 
-function output(id, name, { data, dims }) {
+export function output(id, name, { data, dims }) {
   const own = dimensions(id, dims);
   const made = part("section", "", part("h3", `Output ${own.map(({ said }) => said).join(" ")}: ${dims.join(" × ") || "one number"}`));
   made.append(...pictured(id, { data, dims }, 400).slice(0, 1));
-  const first = part("p", `First numbers: ${[...data.slice(0, 8)].map((each) => digit(each).replace("−", "-")).join("  ")}`);
+  const first = part("p", `First numbers: ${Array.from(data.slice(0, 8), (each) => digit(each).replace("−", "-")).join("  ")}`);
   first.className = "numbers";
   first.dataset.value = name;
   made.append(first);
@@ -122,7 +124,7 @@ function best(data, [rows, columns]) {
   });
 }
 
-function attention({ title, rows, columns, heads, names }, { data, dims }) {
+export function attention({ title, rows, columns, heads, names }, { data, dims }) {
   const said = rows.length
     ? `Attention of ${title}: rows are queries ${names[0]}, columns keys ${names[1]}`
     : `${title}: probabilities over ${names[1]}`;

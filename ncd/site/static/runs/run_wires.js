@@ -1,10 +1,15 @@
 // Values on the wires at any sizes: those of the run in this browser.
 
-import { paintWires } from "../figure/wire_values.js";
+import { drawing, mode, wireValues } from "../document.js";
 import { isDark } from "../figure/theme.js";
 import { thumbnailCells } from "../figure/thumbnail_cells.js";
+import { paintWires } from "../figure/wire_values.js";
+import { moved } from "../live_sizes.js";
+import { busy, last, run, values_of, worker } from "./run_here.js";
+import { panel } from "./run_loader.js";
 
 document.addEventListener("ran", paint_run);
+document.addEventListener("show-run", show_run);
 
 // Runs once; from then on, every move of a size runs anew.
 function show_run() {

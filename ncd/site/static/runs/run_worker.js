@@ -1,6 +1,8 @@
 // Runs models beside the page, so that the page answers meanwhile. The runtime is loaded once.
 
 import * as ort from "./ort.mjs";
+import { initial } from "./initial_values.js";
+import { normals, wholes } from "./torch_random.js";
 
 ort.env.wasm.numThreads = 1; // several threads need headers that a static host may not send
 ort.env.wasm.proxy = false;

@@ -22,7 +22,7 @@ function twister(seed) {
   };
 }
 
-function normals(seed, count) {
+export function normals(seed, count) {
   const next = twister(seed);
   const found = new Float32Array(count);
   if (count < 16) return few(next, found);
@@ -62,14 +62,14 @@ function few(next, found) {
 }
 
 // Numbers from -1 to 1.
-function uniforms(seed, count) {
+export function uniforms(seed, count) {
   const next = twister(seed);
   const found = new Float32Array(count);
   for (let i = 0; i < count; i++) found[i] = ((next() & 0xffffff) / 2 ** 24) * 2 - 1;
   return found;
 }
 
-function wholes(seed, count, below) {
+export function wholes(seed, count, below) {
   const next = twister(seed);
   return BigInt64Array.from({ length: count }, () => BigInt(next() % below));
 }
