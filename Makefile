@@ -41,6 +41,7 @@ TYPES = $(BIN)/mypy
 test: $(VENV)/system.stamp
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(BIN)/oxlint
 	$(TYPES) & types=$$!; ( \
 		$(BIN)/pytest -n auto -m "not browser" --durations=15 $(CASES) || \
 		$(BIN)/pytest -m "not browser" $(AGAIN) $(CASES) \
@@ -79,6 +80,7 @@ test-oldest:
 check: $(VENV)/dev.stamp
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(BIN)/oxlint
 	$(BIN)/mypy
 	$(BIN)/pytest -n auto -m "not browser and not slow" --few 1
 

@@ -43,6 +43,7 @@ BESIDE = (
         "Makefile",
     ),
     *("Dockerfile", "compose.yaml", ".dockerignore", ".gitignore", ".pre-commit-config.yaml"),
+    ".oxlintrc.json",
     *("mkdocs.yml", "MANIFEST.in", "constraints.txt", "requirements.txt", "requirements-dev.txt"),
     "requirements-ray.txt",
 )
