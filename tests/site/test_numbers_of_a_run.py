@@ -51,6 +51,27 @@ def test_numbers_drawn_from_a_seed_are_those_of_torch(
         torch.testing.assert_close(own, wanted, rtol=1e-5, atol=1e-6)
 
 
+ROW, COLUMN = torch.arange(2.0)[:, None], torch.arange(3.0)
+
+
+@pytest.mark.parametrize(
+    ("formula", "wanted"),
+    [
+        (["+", ["*", 10, "i"], "j"], 10 * ROW + COLUMN),
+        (["%", ["-", "j", "i"], "n_j"], (COLUMN - ROW) % 3),
+        (["//", ["-", "j", 5], "n_i"], (COLUMN - 5) // 2 + 0 * ROW),
+        (
+            ["where", ["and", "i", [">=", "j", 1]], ["sin", ["/", "j", "n_j"]], ["-", "pi"]],
+            torch.where((ROW > 0) & (COLUMN >= 1), (COLUMN / 3).sin(), torch.tensor(-torch.pi)),
+        ),
+    ],
+    ids=lambda part: part[0] if isinstance(part, list) else "",
+)
+def test_a_first_value_may_follow_from_its_place(formula: list[Any], wanted: torch.Tensor) -> None:
+    (own,) = numbers(INITIAL, "initial", [[formula, [["i", 2], ["j", 3]], 0, 6]])
+    torch.testing.assert_close(own, wanted.flatten())
+
+
 def weights() -> Iterator[tuple[list[Any], torch.Tensor]]:
     """Each weight of the ops' examples: what a page is told of it, and its numbers in a module."""
     for sample in SAMPLES:
