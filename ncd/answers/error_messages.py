@@ -508,7 +508,7 @@ def _product(text: str) -> tuple[str, str] | None:
     )
     search = f"Look for nn.Linear({takes}, {gives}): "
     whole = rows * width
-    if takes > width and takes % width == 0 and whole % takes == 0:
+    if width and takes and takes % width == 0 and whole % takes == 0:
         parts = f"{takes:,} = {takes // width:,} × {width:,}"
         return fact, f"{search}{parts}, so a flatten(1) before it is probably missing."
     if rows == takes:

@@ -146,8 +146,6 @@ def notebook_code(text: str) -> str | None:
     # !pip list
     x = 1
     """
-    if not text.lstrip().startswith("{") or '"cells"' not in text:
-        return None
     try:
         cells = json.loads(text)["cells"]
         sources = [cell["source"] for cell in cells if cell.get("cell_type") == "code"]

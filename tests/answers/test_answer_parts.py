@@ -9,6 +9,7 @@ from ncd.answers.answer_sentences import LETTERS, dimension_names, result_senten
 from ncd.answers.error_messages import (
     CHANNELS,
     CODE,
+    LONGEST,
     _picture,
     _product,
     _width_mismatch_cause,
@@ -38,6 +39,8 @@ from ncd.language.axes import Array, Type
          ("batch", "depth", "height", "width")),
         ("b:2 d:3", (2, 3, 1, 1), ("b", "d", "1", "1"), ("batch", "channels", "1", "1")),
         ("b:2 d:3", (2, 3, 1), ("b", "d", "1"), ("batch", "features", "1")),
+        ("b:2 h:3 t:4 k:5", (2, 3, 4, 5), ("b", "h", "t", "k"),
+         ("batch", "heads", "tokens", "features")),
         ("b:2 m_2:4", (2, 4), (), ("batch", "features")),
         ("b:2 m:4", (2, 5), (), ()),
         ("b:2 m:4", (2,), (), ()),
@@ -178,6 +181,8 @@ def test_two_pictures_have_the_same_channels_where_they_may(width, takes, parts)
         (3, 8, 16, 2, "either it becomes nn.Linear(8, 2)"),  # 24 numbers are no rows of 16
         (4, 8, 16, 2, "16 = 2 × 8, so a flatten(1)"),
         (64, 16, 8, 2, "either it becomes nn.Linear(16, 2)"),
+        (64, 0, 8, 2, "either it becomes nn.Linear(0, 2)"),
+        (64, 16, 0, 2, "either it becomes nn.Linear(16, 2)"),
     ],
 )
 def test_a_product_that_does_not_meet(a: int, b: int, c: int, d: int, said: str) -> None:
@@ -220,6 +225,13 @@ def test_the_last_line_of_ones_own_is_named(before: str, place: str) -> None:
     words = explain(f"Traceback (most recent call last):\n{before}{ERROR}")
     assert words is not None
     assert (" It stops" in words) == bool(place) and place in words
+
+
+def test_a_long_text_is_looked_through_at_its_begin_and_its_end() -> None:
+    for before, known in ((0, True), (LONGEST - 30, False), (LONGEST + 9, True)):
+        text = f"{'x' * before} {ERROR} ".ljust(2 * LONGEST + 1, "x")
+        assert (explain(text) is not None) == known
+        assert explain(text[: 2 * LONGEST]) is not None
 
 
 def test_a_long_part_of_a_message_is_cut() -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from io import BytesIO
+from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 
 from ncd.answers.ask import ask
-from ncd.answers.opened_files import BYTES, notebook_code, text_of_files
+from ncd.answers.opened_files import BYTES, join_files, notebook_code, text_of_files
 from ncd.app.page.own_page import cleaned_text
 from ncd.errors import LimitError, ParseError
 from ncd.read.python_source.source_reader import read_source
@@ -89,6 +90,12 @@ def test_the_answer_to_a_notebook_is_that_to_its_code() -> None:
 def test_other_json_is_no_notebook() -> None:
     for text in ('{"cells": 3}', '{"cells": [1]}', '{"a": "cells"}', "x", "{", "[" * 9999):
         assert notebook_code(text) is None
+
+
+def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "picture.py").write_bytes(b"\xff\xfe\xff")
+    with pytest.raises(ParseError, match=r"it is no text\. Try another file\."):
+        join_files("x", [tmp_path / "picture.py"])
 
 
 def test_an_archive_is_bounded() -> None:

@@ -196,7 +196,7 @@ def chart(found: NormStatistics) -> str:
     low, high = min(numbers), max(numbers)
 
     def place(value: float) -> float:
-        return 8 + (TALL - 16) * (high - value) / ((high - low) or 1)
+        return 8 + (TALL - 16) * (high - value) / (high - low)
 
     labels = one_below_another([place(mean) for mean in found.means[:count]], TALL - 4)
     lines = "".join(_line(found, c, place, labels[c]) for c in range(count))

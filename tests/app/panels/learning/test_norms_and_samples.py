@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pytest
@@ -11,16 +13,22 @@ import torch
 
 from ncd.app.panels.learning import per_sample_gradients
 from ncd.app.panels.learning.norm_panels import (
+    COLOURS,
     NORM_BY_HAND,
     NORM_STATISTICS,
     STEPS,
     TALL,
     WIDE,
+    NormStatistics,
+    _cut,
+    _number,
     chart,
     norms,
     statistics,
 )
+from ncd.app.scene.scene import Scene
 from ncd.app.state import selection
+from ncd.run.seeding import generator
 from ncd.systems.training.trained_weights import TrainedWeights
 from tests.app.panels.views import bars, check_columns, inside, scene, shown, tags, text
 
@@ -85,6 +93,47 @@ def test_a_batch_norm_evens_channels_and_a_layer_norm_places() -> None:
         assert before[c][0] == pytest.approx(goal, abs=0.6)
         assert found.running[0][c] == pytest.approx(0.1 * goal, abs=0.1)
         assert found.running[-1][c] == pytest.approx(goal * (1 - 0.9**STEPS), abs=0.3)
+
+
+def test_the_rest_of_a_batch_matters_in_training_alone() -> None:
+    """All numbers beside plain torch: the images are moved by 2 normal numbers a channel."""
+    x, draw = torch.randn(3, 9, 2, 2), generator(5, "batches")
+    offsets = 2 * torch.randn(9, generator=generator(5, "offsets"))
+    found = statistics(x, 5, 1.5, 0.5)
+    torch.randn(9, generator=draw)  # the bias
+    batches = [torch.randn(x.shape, generator=draw) + offsets[:, None, None] for _ in range(STEPS)]
+    moved = x + offsets[:, None, None]
+    other = torch.cat((moved[:1], batches[-1][1:]))
+    one, two = (1.5 * torch.nn.functional.batch_norm(a, None, None, training=True)[0]
+                for a in (moved, other))  # fmt: skip
+    assert found.train == pytest.approx(float((one - two).abs().max()), rel=1e-3)
+    assert found.means == pytest.approx(offsets[:8].tolist())
+    assert found.running[0] == pytest.approx(
+        (batches[0].mean((0, 2, 3)) / 10)[:8].tolist(), abs=1e-5
+    )
+    rows = ((found.channels, moved.transpose(0, 1).flatten(1)), (found.places, moved[..., 0, 0]))
+    for own, numbers in rows:
+        every = zip(numbers.mean(1).tolist(), numbers.std(1, correction=0).tolist(), strict=True)
+        wanted = [n for pair in every for n in pair][: 2 * 8]
+        assert [n for moments in own for n in moments[0]] == pytest.approx(wanted, abs=1e-4)
+
+
+def test_small_numbers_are_rounded_and_many_images_are_cut() -> None:
+    assert [text(_number(n)) for n in (5e-4, -4e-4, -1.5)] == ["0.001", "0.000", "−1.500"]
+    for shape, said in (
+        ((64, 32, 32, 32), ""),
+        ((65, 1, 1, 1), "Of the images at most 64 × 32 × 32 × 32 numbers are taken. "),
+    ):
+        assert _cut(cast(Scene, SimpleNamespace(inputs=[torch.zeros(shape)]))) == said
+
+
+def test_names_of_running_means_stay_inside_and_apart() -> None:
+    means = (1.0, -1.0, -1.01, -1.02, 5.0)
+    found = NormStatistics((), (), (means,) * STEPS, means, 0, 0, 0)
+    assert [own["stroke"] for own in tags(chart(found), "polyline")] == [*COLOURS]
+    heights = [float(own["y"]) for own in tags(chart(found), "text")]
+    assert max(heights) <= TALL and heights == sorted(heights)
+    assert min(np.diff(heights)) > 8
 
 
 def test_running_means_are_drawn_towards_their_goals() -> None:
