@@ -207,8 +207,8 @@ def _extreme(function: Callable[..., Any]) -> Callable[..., Any]:
         numbers = [
             _number(machine, x) if isinstance(x, Tensor | UnknownValue) else x for x in values
         ]
-        if any(isinstance(x, UnknownValue) for x in numbers):
-            return numbers[0]
+        if unknown := next((x for x in numbers if isinstance(x, UnknownValue)), None):
+            return unknown
         order = None if key is None else (lambda x: call(machine, key, (x,), {}))
         return function(numbers, key=order, **named)
 

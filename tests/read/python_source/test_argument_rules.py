@@ -18,12 +18,15 @@ from ncd.read.python_source.interpreter import (
     AssumedSettings,
     ClassValue,
     Interpreter,
+    LimitExceeded,
     Scope,
+    SourceException,
     SourceFunction,
 )
 from ncd.read.python_source.usual_sizes import NO_USUAL_VALUE
 
 NONE = NO_USUAL_VALUE
+SOURCE_ERROR = SourceException(ValueError("no"), ast.Pass())
 
 
 @lru_cache
@@ -256,7 +259,9 @@ def test_the_arguments_that_a_class_hands_on() -> None:
 SIZES = """
 width, DEPTH, label = 96, 3, "x"
 class Net(nn.Module):
-    def __init__(self, width, depth, label, block_kwargs, kind, odd, key, data, parts, heads):
+    def __init__(self, width, depth, label, block_kwargs, kind, odd, key, data, parts, heads,
+                 mixed):
+        self.c = mixed.dim + mixed.oddness
         self.a = nn.Linear(data.num_classes, data.dim) if data.bias else TABLE[key]
         if kind == "wide":
             parts.run(parts.dim)
@@ -272,10 +277,11 @@ def test_the_size_that_an_argument_is_given() -> None:
         sizes = [choice.usual_size(machine, first, name, scope, {"depth": 7}) for name in names]
         assert sizes == [96, 3, NONE if not boxes else 8, {}, "wide", (4, 4, 4), *last]
     assert choice.usual_size(machine, first, "odd", scope, {"odd": 5}) == 5
-    settings = [choice._is_settings(machine, first, name) for name in ("data", "parts", "odd")]
-    assert settings == [True, False, False]
-    machine.box_missing_modules = False
-    assert choice._is_settings(machine, first, "data")
+    objects = ("data", "parts", "odd", "mixed")
+    for boxes in (True, False):
+        machine.box_missing_modules = boxes
+        settings = [choice._is_settings(machine, first, name) for name in objects]
+        assert settings == [True, False, False, boxes]
     stopped = [choice._needs_sizes(kind) for kind in (nn.Linear, nn.ReLU, nn.Sequential, nn.Module)]
     assert stopped == [True, False, False, False]
 
@@ -321,6 +327,33 @@ def test_arguments_are_written_or_left_blank() -> None:
     for value in (odd, (1, odd), [odd], {"a": 1}):
         assert choice.call_of("Net", {"a": 1, "b": value}, machine) == ""
         assert choice.call_of("Net", {"a": 1, "b": value}, machine, True) == f"Net(a=1, b={BLANK})"
+
+
+PART = "class {}(nn.Module):\n    def forward(self, x):\n        return x\n"
+FAR = "from .other import far\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "assumed", "error", "leans"),
+    [
+        (FAR + PART.format("A") + PART.format("B"), False, SOURCE_ERROR, True),
+        (FAR + PART.format("A"), False, SOURCE_ERROR, False),
+        (FAR + PART.format("A") + "class C: pass", False, SOURCE_ERROR, False),
+        (PART.format("A") + PART.format("B"), False, SOURCE_ERROR, False),
+        (PART.format("A") + PART.format("B"), True, SOURCE_ERROR, False),
+        (PART.format("A") + PART.format("B"), True, TextError("it", 1, 1), True),
+        (PART.format("A") + PART.format("B"), False, TextError("it", 1, 1), False),
+        (FAR + PART.format("A") + PART.format("B"), True, LimitExceeded("it", 1, 1), False),
+    ],
+)
+def test_whether_an_error_may_come_from_other_files(
+    text: str, assumed: bool, error: Exception, leans: bool
+) -> None:
+    machine, scope = source_reader.new_machine(), Scope()
+    machine.run(ast.parse(text).body, scope)
+    if assumed:
+        machine.assumed_settings["A"] = {"n": 3}
+    assert choice.leans(machine, scope, error) is leans
 
 
 def test_of_modules_the_outer_ones_are_drawn_and_no_loss() -> None:

@@ -26,9 +26,14 @@ from ncd.read.python_source.interpreter import (
     UnknownValue,
     as_text_error,
 )
+from ncd.read.python_source.libraries import _add
 from ncd.read.python_source.source_reader import new_machine, read_source
 from ncd.read.python_source.source_tree import deep
+from ncd.read.python_source.torch_layers import _shape as fitted_shape
+from ncd.read.python_source.torch_layers import misfit
 
+Shape = tuple[int, ...]
+CONV, BN, LINEAR = nn.Conv2d, nn.BatchNorm2d, nn.Linear
 COURSE = """
 from d2l import torch as d2l
 class LeNet(d2l.Classifier):
@@ -77,6 +82,65 @@ def test_a_lazy_layer_fits_the_first_input(end: str, shape: str) -> None:
     assert [axis.size for axis in found.term.cod[0]] == [b, 10]
 
 
+ADDED = """
+from d2l import torch as d2l
+class Net(d2l.Module):
+    def __init__(self, width=4):
+        super().__init__()
+        self.save_hyperparameters()
+        self.layer = nn.Linear(3, self.width)
+@d2l.add_to_class(Net)
+def forward(self, x):
+    return self.twice(self.layer(x))
+@d2l.add_to_class(Net)
+def twice(self, x):
+    return torch.cat([x, x], 1)
+2x3"""
+
+
+def test_methods_that_are_added_to_a_class_are_its_own() -> None:
+    assert read_source(ADDED).shapes == ((2, 8),)
+    machine, scope = new_machine(), Scope()
+    machine.run(ast.parse("class A: pass\ndef f(): pass").body, scope)
+    for owner, method in ((3, scope.names["f"]), (scope.names["A"], 3)):
+        with pytest.raises(TypeError, match="add_to_class stands before a function"):
+            _add(machine, owner, method)
+
+
+@pytest.mark.parametrize(
+    ("layers", "shape", "found"),
+    [
+        ([LINEAR(8, 3), LINEAR(3, 4)], (2, 8), None),
+        ([LINEAR(8, 3), LINEAR(4, 4)], (2, 8), (1, 3, 4)),
+        ([LINEAR(8, 3)], (2, 9), (0, 9, 8)),
+        ([LINEAR(8, 3), nn.LayerNorm((2, 4))], (5, 2, 8), (1, 3, 4)),
+        ([CONV(3, 8, 1), BN(8), CONV(9, 4, 1)], (1, 3, 4, 4), (2, 8, 9)),
+        ([CONV(3, 8, 1), BN(9)], (1, 3, 4, 4), (1, 8, 9)),
+        ([nn.ReLU(), nn.Flatten(), nn.Unflatten(1, (5, 5))], (2, 8), None),
+    ],
+)
+def test_the_layer_that_an_array_does_not_fit(
+    layers: list[nn.Module], shape: Shape, found: tuple[int, int, int] | None
+) -> None:
+    model = nn.Sequential(*layers)
+    wrong = misfit(model, (torch.zeros(shape),), {})
+    assert wrong == (found and (layers[found[0]], *found[1:]))
+    assert misfit(model, (), {}) is None
+
+
+def test_a_lazy_layer_takes_so_many_channels() -> None:
+    for layer, shape in (
+        (LINEAR(3, 6), (6, 5)),
+        (CONV(4, 6, 3, groups=2), (6, 5, 3, 3)),
+        (nn.ConvTranspose2d(4, 6, 3), (5, 6, 3, 3)),
+        (BN(4), (5,)),
+    ):
+        n = 10 if layer.__dict__.get("groups", 1) == 2 else 5
+        assert fitted_shape(layer, "weight", layer.weight, n) == shape
+    bias = LINEAR(3, 6).bias
+    assert fitted_shape(LINEAR(3, 6), "bias", bias, 5) == (6,)
+
+
 def test_a_model_of_a_training_library_has_its_settings() -> None:
     assert "Linear('m:12 -> classes:3', 'layer', True)" in repr(read_source(TRAINED).term)
 
@@ -115,11 +179,9 @@ def test_what_a_layer_gives_for_a_large_input_has_no_numbers_while_a_model_is_ma
 
 # --- Layers, beside plain torch
 
-Shape = tuple[int, ...]
 Rows = dict[str, tuple[Shape, nn.Module]]  # by what makes a layer: its input, the same in torch
 ROWS, WIDE, LAST = (2, 5, 8), (2, 8, 6, 7), (2, 6, 7, 8)
 ROWS_OF_16, SCORES = (2, 5, 16), (2, 4, 7, 7)
-CONV, BN, LINEAR = nn.Conv2d, nn.BatchNorm2d, nn.Linear
 
 
 class Plain(nn.Module):

@@ -7,12 +7,21 @@ import sys
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import torch
 
 from ncd.notation.term_reader import TextError
-from ncd.read.python_source.interpreter import Scope, SourceException, UnknownValue
+from ncd.read.python_source.attributes import attribute, module_method
+from ncd.read.python_source.interpreter import (
+    Interpreter,
+    Scope,
+    SourceException,
+    UnknownValue,
+)
+from ncd.read.python_source.other_files import ExternalModule
+from ncd.read.python_source.source_operators import binary_result
 from ncd.read.python_source.source_reader import new_machine, read_source
 from ncd.read.python_source.source_tree import deep
 
@@ -92,6 +101,7 @@ ALIKE = """
 [isinstance(1, (str, list))]
 [issubclass(Child, Base), issubclass(Base, Child), issubclass(Child, (int, Base))]
 [issubclass(Base, (int,))]
+[isinstance(1, ((str, float), int)), isinstance(1, ((str, int),)), isinstance(1, ((str, float),))]
 [getattr(c, "kind"), getattr(c, "none", 3), hasattr(c, "kind"), hasattr(c, "none"), callable(c)]
 [callable(len), callable(pairs), callable(3), callable(Base), callable("a"), c.twice, Child.kind]
 [type(3) is int, type("a") is str, type(c) is Child, type(c) is Base, type([]) is list]
@@ -204,6 +214,7 @@ TENSORS = """
 [isinstance(x, torch.Tensor), isinstance(p, nn.Parameter), isinstance(x, nn.Parameter)]
 [isinstance(net, nn.Module)]
 [isinstance(net, nn.Linear), isinstance(net[0], nn.Linear)]
+[net.__class__ is nn.Sequential, net[0].__class__.__name__, nn.Linear.__name__]
 [isinstance(net[0], (nn.Conv2d, nn.ReLU)), isinstance(x, int)]
 [len(net), [type(one) is nn.Linear for one in net], [name for name, _ in net.named_parameters()]]
 [[name for name, _ in net.named_children()], len(list(net.modules()))]
@@ -242,9 +253,25 @@ TENSORS = """
 [x.contiguous() is x, x.clone() is x, p.cpu() is p]
 [torch.Size([2]) + (3,), (1,) + x.shape, x.shape[:-1] + (4,), [*x.shape], x.size()[0]]
 [x.shape[-1] // 2]
+[nn.Transformer.generate_square_subsequent_mask(3).tolist()]
+[nn.Transformer.generate_square_subsequent_mask(2, dtype=torch.float64).dtype]
+[nn.Transformer(4, 2, 1, 1, 8).generate_square_subsequent_mask(2).tolist()]
+[sh(nn.Embedding.from_pretrained(torch.ones(5, 3)).weight), hasattr(nn.Linear, "from_pretrained")]
+[nn.Embedding.from_pretrained(torch.ones(5, 3), padding_idx=1).padding_idx]
+[nn.EmbeddingBag.from_pretrained(torch.ones(5, 3), mode="sum").mode]
+[nn.Embedding.from_pretrained(torch.ones(5, 3), freeze=False).padding_idx]
 """
 # Statements, and what they leave in ``found``.
 PROGRAMS = {
+    "deleted parts": """
+class Held(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.c = nn.Linear(2, 2), nn.Parameter(torch.ones(2)), nn.ReLU()
+held = Held()
+del held.a, held.b
+found = [[hasattr(held, name) for name in "abc"], len(list(held.parameters()))]
+""",
     "named tuples": """
 from collections import namedtuple
 from typing import NamedTuple
@@ -418,8 +445,8 @@ found = [kind("a"), kind(None), kind(2), kind(3)]
 }
 
 
-def interpreted(text: str) -> Any:
-    machine, scope = new_machine(), Scope()
+def interpreted(text: str, machine: Interpreter | None = None) -> Any:
+    machine, scope = machine or new_machine(), Scope()
     with deep():
         machine.run(ast.parse(text).body, scope)
     return plain(scope.names["found"])
@@ -495,6 +522,11 @@ def test_super_outside_of_a_method_is_refused(call: str) -> None:
 LONG = "it goes through more than 100,000 things"
 # Expressions at a limit, and one beyond it, with what is said of it.
 EDGES = {
+    "what an array has": ("1\nx.data = x", "1\nx.other = 3", "'other' of a tensor cannot be set"),
+    "what a function has": ("1\npairs.n = 3", "1\nlen.n = 3", "'n' of "),
+    "what a module has": ("1", "1\ndel net.p", "p cannot be deleted"),
+    "what is no module": ("1", "1\ndel c.kind", "kind cannot be deleted"),
+    "arguments": ("(lambda x: x)(1)", "(lambda x: x)(1, z=2, b=3)", "has no argument 'b'"),
     "factorial": ("math.factorial(50)", "math.factorial(51)", "factorial of a number over 50"),
     "factorial of less": ("math.factorial(0)", "math.factorial(-1)", "factorial of a number over"),
     "choice": ("math.comb(200, 2)", "math.comb(201, 2)", "comb of a number over 200"),
@@ -520,6 +552,11 @@ EDGES = {
         "typing.NamedTuple('P', [(f'a{i}', int) for i in range(51)])",
         "the fields of a named tuple are not understood",
     ),
+    "no field of a tuple": (
+        "typing.NamedTuple('P', [('a', int)])(1).a",
+        "typing.NamedTuple('P', [('a', int)])(1).b",
+        "b of P is not understood here",
+    ),
     "a field of a tuple": (
         "1",
         "typing.NamedTuple('P', [('a b', int)])",
@@ -531,6 +568,7 @@ EDGES = {
     "a class": ("dataclass(Base) is Base", "dataclass(3)", "@dataclass stands before a class"),
     "names": ("getattr(c, 'kind')", "getattr(c, 3)", "getattr takes a name"),
     "no name": ("hasattr(c, 3)", "setattr(c, 3, 4)", "setattr takes a name"),
+    "hidden of a layer": ("net.__class__", "net.__dict__", "is not understood here"),
     "hidden": ("hasattr(c, '__dict__x')", "c.__subclasses__", "is not understood here"),
     "text of lists": ("str([[[1]]])", "len(str([['a' * 9_999, 'b' * 9_999]] * 3))", "20,000"),
     "joined": ("len('a'.join(['b'] * 9_000))", "'a' * 9 + 'b'.join(['c' * 9_999] * 3)", "letters"),
@@ -618,3 +656,119 @@ def test_what_changes_an_array_in_place_gives_the_numbers_of_torch(change: str) 
 Net()(torch.randn(3, 3))
 """)
     assert (found.failure, found.note, found.shapes) == (None, "", ((3, 3),))
+
+
+OTHERS = "from .other import n, Far, load\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("len(range(n))", 0),
+        ("len([*range(2, n)])", 0),
+        ("[i for i in load()]", []),
+        ("max(n, 1).name", "n.name"),
+        ("min([2, n]).name", "n.name"),
+        ("nn.Embedding.from_pretrained(n).weight", "n.weight"),
+        ("functools.partial(n, 3).kind", "n.kind"),
+    ],
+)
+def test_what_is_made_of_what_is_not_known(text: str, found: object) -> None:
+    value = interpreted(f"{HEAD}{OTHERS}found = {text}")
+    assert (value.name if isinstance(value, UnknownValue) else value) == found
+
+
+def test_a_part_of_a_class_of_another_file_is_deleted_there() -> None:
+    extended = "class Own(Far):\n    def forward(self, x):\n        return x\n"
+    assert interpreted(f"{HEAD}{OTHERS}found = 1\nfar = Far(3)\ndel far.head") == 1
+    assert interpreted(f"{HEAD}{OTHERS}{extended}found = 1\nown = Own()\ndel own.head") == 1
+
+
+class Reflected(int):
+    """A whole number that takes part in arithmetic in a way of its own."""
+
+    def __rmul__(self, other: float) -> str:  # type: ignore[override]
+        return f"{other} times it"
+
+
+def test_a_number_of_its_own_kind_has_its_turn() -> None:
+    machine = new_machine()
+    assert binary_result(machine, ast.Mult(), 2.5, Reflected(3)) == "2.5 times it"
+    assert binary_result(machine, ast.Mult(), 2.5, 3) == 7.5
+
+
+def test_errors_of_a_part_of_a_text_are_those_of_the_reader_or_of_memory() -> None:
+    def failing(words: str) -> Any:
+        def read(*_: Any) -> None:
+            raise RuntimeError(words)
+
+        machine = new_machine()
+        machine.expressions = {ast.Name: read}
+        return machine.value(ast.parse("x", mode="eval").body, Scope())
+
+    with pytest.raises(TextError, match=r"it needs too much memory\. Try smaller sizes"):
+        failing("[enforce fail] can't allocate memory: 4 bytes")
+    with pytest.raises(RuntimeError, match="other"):
+        failing("other")
+
+
+def test_a_class_of_several_files_is_one_object_of_each_place() -> None:
+    far = ExternalModule(new_machine(), UnknownValue("Far", ""))
+    assert far[0] is far[0] and far[0] is not far[1]
+    parameters = module_method(new_machine(), far, "parameters")
+    assert [one.shape for one in parameters()] == [(1,)]
+
+
+# --- Devices and formats, of which a reading may know
+
+
+def placed(device: str = "cuda:1") -> tuple[Interpreter, Mock]:
+    machine = new_machine()
+    place = Mock()
+    place.named_device.return_value, place.device.return_value = device, device
+    place.put.return_value = "moved"
+    machine.placement = place
+    return machine, place
+
+
+def test_a_value_is_put_on_the_device_that_is_named_at_its_line() -> None:
+    machine, place = placed()
+    assert machine.put(3, ["cuda:1"]) == "moved"
+    place.put.assert_called_with(3, "cuda:1", 0)
+    machine.node = ast.parse("\n\nx").body[0]
+    machine.put(3, ["cuda:1"])
+    place.put.assert_called_with(3, "cuda:1", 3)
+    assert placed("")[0].put(3, []) == 3 and new_machine().put(3, ["cuda"]) == 3
+    assert machine.put(3, ["cuda:1", UnknownValue("d", "")]) == 3 and machine.placement is None
+
+
+def test_the_device_of_an_array_is_that_of_its_place() -> None:
+    x = torch.ones(2)
+    for device, found in (("cuda:1", "cuda:1"), ("", "cpu")):
+        assert attribute(placed(device)[0], x, "device") == torch.device(found)
+    assert attribute(new_machine(), x, "device") == torch.device("cpu")
+    machine, place = placed()
+    for has in (True, False):
+        place.has_gpu = has
+        assert interpreted("found = torch.cuda.is_available()", machine) is has
+    assert interpreted("found = torch.cuda.is_available()") is False
+
+
+@pytest.mark.parametrize(
+    ("line", "followed"),
+    [
+        ("net.to(n, non_blocking=True)", False),
+        ("net.to(True, n)", False),
+        ("net.to('cpu')", True),
+        ("net.to(torch.float64)", True),
+        ("net.half()", True),
+        ("torch.set_default_dtype(n)", False),
+        ("torch.set_default_dtype(torch.float16)", True),
+    ],
+)
+def test_formats_are_followed_until_one_is_not_known(line: str, followed: bool) -> None:
+    machine = new_machine()
+    machine.follows_formats = True
+    interpreted(f"{HEAD}{OTHERS}{line}\nfound = 0", machine)
+    assert machine.follows_formats is followed
+    assert machine.default_format == (torch.float16 if "default_dtype(torch" in line else None)

@@ -7,7 +7,7 @@ import pytest
 import ncd
 from ncd.findings.search import findings
 from ncd.notation.term_reader import TextError
-from ncd.read.python_source import input_search
+from ncd.read.python_source import input_search, source_reader
 from ncd.read.python_source.source_reader import read_source
 
 SIZES = """
@@ -164,6 +164,11 @@ def test_an_argument_that_is_only_asked_for_is_false() -> None:
             "line 5, column 22: the assumed Net(dim=64, num_classes=10) may not fit: "
             "TypeError: empty(): argument 'size'",
         ),
+        (
+            SIZES.replace("nn.Linear(dim", "nn.Linear(dim / 2") + "Net",  # which is asked for
+            "line 5, column 22: the assumed Net(dim=64, num_classes=10) may not fit: "
+            "TypeError: empty(): argument 'size'",
+        ),
     ],
 )
 def test_what_cannot_be_made_says_what_is_missing(source: str, words: str) -> None:
@@ -214,6 +219,64 @@ loss = criterion(model(x), torch.randint(0, 5, {sizes}))
     assert (found.shapes, found.call.assumed) == (((8, 5),), ())
     failures = [(each.kind, each.line) for each in findings(text)]
     assert ("failure", 4) in failures if sizes == "(8, 1)" else "failure" not in dict(failures)
+
+
+BEHIND = f"""
+from other.parts import Blend
+{SIZES}
+class Whole(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.net, self.blend = Net(dim, 3), Blend(dim)
+    def forward(self, x):
+        return self.net(self.blend(x)).view(7, 11)
+"""
+
+
+def test_a_part_is_drawn_where_the_whole_stops_behind_what_is_not_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(input_search, "SECONDS", 0.1)  # no input is found
+    found = read_source(BEHIND)
+    assert (found.call.drawn, found.failure, found.shapes) == ("Net", None, ((1, 3),))
+    assert found.note == (
+        "Whole is not drawn: line 14: Blend is not known here: it is imported from other.parts, "
+        "which is not read."
+    )
+    given = read_source(BEHIND + "1x64")
+    assert given.call.drawn == "Whole" and given.failure is not None
+    monkeypatch.setattr(source_reader, "SECONDS", 0.0)
+    late = read_source(BEHIND)
+    assert late.call.drawn == "Whole" and late.failure is not None
+
+
+SEVERAL_SETTINGS = (
+    FIELDS
+    + """
+@dataclass
+class Other:
+    dim: int
+class Net(nn.Module):
+    def __init__(self, given: {}):
+        super().__init__()
+        self.layer = nn.Linear(5, given.{})
+    def forward(self, x):
+        return self.layer(x)
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("hint", "field", "said"),
+    [
+        ("Other | Args", "n_embd", "Args(n_embd=64, vocab_size=1000)"),
+        ("Other", "dim", "Other(dim=64)"),
+        ("'Other'", "dim", "Other(dim=64)"),
+    ],
+)
+def test_settings_are_of_the_class_of_their_hint(hint: str, field: str, said: str) -> None:
+    found = read_source(SEVERAL_SETTINGS.format(hint, field))
+    assert found.call.line == f"Net(given={said})(torch.randn(1, 5))"
 
 
 BASE = """

@@ -39,6 +39,9 @@ IN_INIT = {
     "self.a = self.layer.__dict__": (
         "column 18: '__dict__' is not understood here. Try a plain attribute."
     ),
+    "self.a = self.__dict__": (
+        "column 18: '__dict__' is not understood here. Try a plain attribute."
+    ),
     "self.a = eval('a')": (
         "column 18: there is nothing called 'eval'. Try a name that is set above."
     ),

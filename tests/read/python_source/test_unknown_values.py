@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import ast
 import math
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import torch
 from torch import nn
 
 import ncd
+from ncd.errors import NCDError
 from ncd.notation.term_reader import TextError
 from ncd.read.python_source import input_search, source_reader
 from ncd.read.python_source.interpreter import STEPS, Scope
@@ -204,8 +208,51 @@ def test_a_module_in_evaluation_that_cannot_be_drawn_says_why(
         raise TextError("it is too large to be drawn", 3, 1)
 
     monkeypatch.setattr(source_reader, "_in_its_mode", refused)
-    with pytest.raises(TextError, match="it is too large to be drawn"):
-        read_source("n = nn.Linear(2, 3)\nn.eval()\nn(torch.randn(4, 2))")
+    for end in ("\nn.eval()\n", "  # in training\n"):
+        with pytest.raises(TextError, match="it is too large to be drawn"):
+            read_source(f"n = nn.Linear(2, 3){end}n(torch.randn(4, 2))")
+
+
+@pytest.mark.parametrize(
+    ("place", "error", "said"),
+    [
+        ("import_folded", ValueError("it is odd\nat 3"), "it cannot be drawn: it is odd. "
+         "Try smaller sizes."),
+        ("import_folded", KeyError(), "it cannot be drawn: KeyError. Try smaller sizes."),
+        ("import_folded", NCDError("no such op."), "no such op."),
+        ("run_lines", RecursionError(), "it is nested too deep. Try shorter functions."),
+    ],
+)  # fmt: skip
+def test_what_nobody_has_thought_of_is_told_in_words(
+    place: str, error: Exception, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source_reader, place, Mock(side_effect=error))
+    with pytest.raises(TextError) as raised:
+        read_source("n = nn.Linear(2, 3)\nn(torch.randn(4, 2))")
+    assert str(raised.value) == f"line 1, column 1: {said}"
+
+
+def test_a_part_whose_name_is_code_is_refused() -> None:
+    model = nn.Sequential(nn.Linear(2, 3))
+    source_reader._check_names(model)
+    model[0].__dict__["a; b"] = 3
+    with pytest.raises(TextError) as raised:
+        source_reader._check_names(model)
+    said = "line 1, column 1: 'a; b' is no name of a part of 0. Try letters and digits."
+    assert str(raised.value) == said
+
+
+def test_shapes_are_told_up_to_the_line_that_stops() -> None:
+    lines = {7: ((1, 2),), 3: ((4,),), 9: ((5,), (6,))}
+    found: Any = SimpleNamespace(term=SimpleNamespace(cod=[SimpleNamespace(shape=(8,))]))
+    for line, told in (
+        (0, lines),
+        (4, lines),
+        (7, {7: ((8,),)}),
+        (9, {7: ((1, 2),), 3: ((4,),), 9: ((8,),)}),
+    ):
+        failure = TextError("it stops", line, 1) if line else None
+        assert source_reader._up_to(failure, lines, found) == told
 
 
 def test_a_table_of_positions_is_that_of_python() -> None:
@@ -456,8 +503,11 @@ def test_another_class_is_drawn_where_one_depends_on_other_files_and_stops(
     found = read_source(f"{HEAD}from other.parts import helper\n{inner}{whole}")
     assert found.shapes == ((1, 3),)
     assert found.note == "Net is not drawn: line 17: ValueError: no picture."
-    with pytest.raises(Exception, match=r"line 16, .*: ValueError: no picture"):
+    with pytest.raises(TextError, match=r"line 16, .*: ValueError: no picture") as raised:
         read_source(HEAD + inner + whole)  # which stands whole in the source
+    assert raised.value.call is not None
+    assert raised.value.call.line == "Net(dim=64)(torch.randn(1, 64))"
+    assert raised.value.call.assumed == ("dim", "x")
 
 
 def test_a_star_import_hands_on_the_standard_library_and_its_own_base_begins_itself() -> None:
