@@ -567,7 +567,8 @@ def _super_attribute(machine: Interpreter, value: Super, name: str) -> Any:
     of_class = isinstance(value.subject, ClassValue)  # in a classmethod
     made = value.subject if of_class else type(value.subject).visitor
     subject, order = None if of_class else value.subject, [*made.real.__mro__]
-    above = order[order.index(value.owner.real) + 1 :]
+    owners = [machine.classes.get(real) for real in order]
+    above = order[owners.index(value.owner) + 1 :]
     for real in (one for one in above if one not in (SourceModule, PlainObject)):
         own = machine.classes.get(real)
         if own is not None and name in own.names:

@@ -18,6 +18,7 @@ from ncd.errors import short_repr
 from ncd.notation.term_reader import TextError
 from ncd.read.python_source.attributes import attribute, base_classes, member
 from ncd.read.python_source.interpreter import (
+    MIXIN,
     SETTINGS,
     BoundFunction,
     BuiltinFunction,
@@ -492,10 +493,21 @@ def _real(machine: Interpreter, name: str, bases: tuple[Any, ...], methods: set[
     plain = any(issubclass(one, PlainObject) for one in found)
     order = found if found else [PlainObject]
     if modules and plain:
-        order = [one for one in found if not issubclass(one, PlainObject)]
+        order = [_mixin(machine, one) if issubclass(one, PlainObject) else one for one in found]
     real = machine.attempt(type, name, tuple(order), {"__module__": HOME})
     assert isinstance(real, type)
     return real
+
+
+def _mixin(machine: Interpreter, plain: type) -> type:
+    """Returns a class that gives a module what a plain class of the source defines."""
+    if MIXIN not in vars(plain):
+        bases = (_mixin(machine, one) for one in plain.__bases__ if one is not PlainObject)
+        made = type(plain.__name__, tuple(bases), {"__module__": HOME})
+        setattr(plain, MIXIN, made)
+        machine.classes[made] = machine.classes[plain]
+    found: type = vars(plain)[MIXIN]
+    return found
 
 
 def forward_of(machine: Interpreter, function: SourceFunction) -> Any:

@@ -283,6 +283,7 @@ class NoOpContext(_SharedValue):
 
 
 PART = re.compile(r"[\w\-+ /:]{1,80}")  # the name of an attribute, which torch writes into code
+MIXIN = "for modules"  # the attribute of plain classes with what stands for them in modules
 SETTINGS = "made_with"  # the attribute of modules with the arguments of their ``__init__``
 SOURCE_NAMES_KEY = "own_names"  # the attribute of modules with what the source sets on them
 

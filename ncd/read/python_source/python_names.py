@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from ncd.read.python_source.attributes import MISSING, attribute, lookup, member, set_attribute
 from ncd.read.python_source.functions_and_classes import ERRORS, call
 from ncd.read.python_source.interpreter import (
+    MIXIN,
     BoundFunction,
     BuiltinFunction,
     ClassValue,
@@ -58,7 +59,7 @@ def is_instance(machine: Interpreter, value: Any, kinds: Any) -> bool:
 
 def _is(value: Any, kind: Any) -> bool:
     if isinstance(kind, ClassValue):
-        return isinstance(value, kind.real)
+        return isinstance(value, _with_mixin(kind.real))
     if isinstance(kind, UnknownValue):  # a class of another file, of which this is an object
         made = isinstance(value, UnknownValue) and value.name == f"{kind.name}(…)"
         return made or (isinstance(value, ExternalModule) and value.title == kind.name)
@@ -88,8 +89,13 @@ def is_subclass(machine: Interpreter, value: Any, kinds: Any) -> bool:
     every = kinds if isinstance(kinds, tuple) else (kinds,)
     whole = [one.real if isinstance(one, ClassValue) else one for one in every]
     return isinstance(real, type) and any(
-        isinstance(k, type) and issubclass(real, k) for k in whole
+        isinstance(k, type) and issubclass(real, _with_mixin(k)) for k in whole
     )
+
+
+def _with_mixin(kind: type) -> tuple[Any, ...]:
+    """Returns a class, and what stands for it in the modules that extend it."""
+    return kind, vars(kind).get(MIXIN, ())
 
 
 # --- Python's built-in functions for the interpreter

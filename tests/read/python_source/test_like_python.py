@@ -281,6 +281,31 @@ pair = NamedTuple("pair", [("a", int), ("b", int)])
 found = [tuple(Point(1, 2)), Point(y=3, x=4).x, tuple(Size(5)), Size(5, wide=6)._asdict()]
 found += [Point(1, 2)._fields, tuple(Point(1, 2)._replace(y=5)), pair(1, b=2)[1], Point(1, 2)[0]]
 """,
+    "methods beside a module": """
+class Root:
+    def who(self): return "root"
+    def __init__(self, *args, **named):
+        super().__init__(*args, **named)
+        self.begun = self.who()
+class Mix(Root):
+    kind = "mix"
+    def who(self): return "mix of " + super().who()
+    @property
+    def twice(self): return 2 * self.kind
+class First(Mix, nn.Module):
+    pass
+class Last(nn.Module, Mix):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(2, 3)
+    def who(self): return "last, " + super().who()
+class Linear(Mix, nn.Linear):
+    pass
+one, two, three = First(), Last(), Linear(2, 3, bias=False)
+found = [one.who(), one.begun, one.twice, two.who(), two.twice, three.begun, sh(three.weight)]
+found += [isinstance(x, kind) for x in (one, two, c) for kind in (Mix, Root, nn.Module, First)]
+found += [issubclass(First, Mix), issubclass(First, nn.Module), Mix().who(), hasattr(two, "begun")]
+""",
     "decorators": """
 def twice(f):
     @functools.wraps(f)

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 
 import ncd
 from ncd.findings.search import findings
 from ncd.notation.term_reader import TextError
 from ncd.read.python_source import input_search, source_reader
-from ncd.read.python_source.source_reader import read_source
+from ncd.read.python_source.interpreter import Scope
+from ncd.read.python_source.source_reader import (
+    _leave_out_whole_classes,
+    new_machine,
+    read_source,
+    run_lines,
+)
 
 SIZES = """
 class Net(nn.Module):
@@ -378,6 +386,9 @@ def test_a_width_that_an_error_speaks_of_is_tried() -> None:
     found = read_source(BOTTLENECK.format("x"))
     assert found.call.line.startswith("Bottleneck(inplanes=256, planes=64)(")
     assert found.failure is None and found.shapes[0][1] == 256
+    given = read_source(BOTTLENECK.format("x") + "1x64x8x8")  # which no other width takes
+    line = "Bottleneck(inplanes=64, planes=64)(torch.randn(1, 64, 8, 8))"
+    assert given.failure is not None and given.call.line == line
 
 
 def test_a_class_that_fits_with_no_width_shows_the_error_with_the_usual_ones(
@@ -404,6 +415,22 @@ class Whole(nn.Module):
     found = read_source(SIZES + whole)
     assert found.call.drawn == "Net"
     assert "Whole is not drawn: it takes more than 400,000 steps." in found.note
+
+
+@pytest.mark.parametrize(
+    ("end", "shapes"), [("net = Net(3, 4)\nn = 3", ""), ("Net(3, 4)", ""), ("", "1x64")]
+)
+def test_what_a_source_makes_or_gives_is_not_replaced_by_a_part(end: str, shapes: str) -> None:
+    whole = "class Whole(nn.Module):\n    def forward(self, x):\n        return Net(x)(x)\n"
+    tree, machine, scope = ast.parse(f"{SIZES}{whole}{end}"), new_machine(), Scope()
+    run_lines(machine, tree, scope)
+    with pytest.raises(TextError, match=r"it is late\. Try fewer layers, or smaller sizes"):
+        _leave_out_whole_classes(machine, tree, scope, "it is late", shapes)
+    other = ast.parse(f"{SIZES}{whole}n = 3")
+    run_lines(machine := new_machine(), other, scope := Scope())
+    _leave_out_whole_classes(machine, other, scope, "it is late", "")
+    assert machine.instead == {"Whole": "it is late"}
+    assert [one.__name__ for one in machine.classes_without_input] == ["Whole"]
 
 
 def test_settings_that_are_handed_on_by_name_are_none() -> None:

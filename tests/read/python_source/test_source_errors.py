@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+from typing import Any
+
 import pytest
 
 from ncd.notation.term_reader import TextError
+from ncd.read.python_source.interpreter import error_at
 from ncd.read.python_source.source_reader import read_source
 
 HEAD = """import torch
@@ -133,6 +137,23 @@ def test_a_text_without_a_module_that_runs(text: str, words: str) -> None:
     with pytest.raises(TextError) as error:
         read_source(text)
     assert str(error.value).startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("places", "told"),
+    [
+        ({}, (1, 1, (1, 1))),
+        ({"lineno": 3, "col_offset": 4}, (3, 5, (3, 5))),
+        ({"lineno": 3, "col_offset": 4, "end_lineno": 5, "end_col_offset": 6}, (3, 5, (5, 7))),
+        ({"lineno": 3, "col_offset": 4, "end_lineno": None}, (3, 5, (3, 5))),
+    ],
+)
+def test_an_error_stands_where_its_part_of_the_text_does(
+    places: dict[str, Any], told: tuple[int, int, tuple[int, int]]
+) -> None:
+    error = error_at(ast.Pass(**places), "it", "other")
+    assert (error.line, error.column, error.end) == told
+    assert (error.fact, error.cure) == ("it", "other")
 
 
 def test_the_range_of_an_error_is_told() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
@@ -295,6 +297,122 @@ def test_a_parameter_begins_as_it_says() -> None:
         term = Param("v:2 m:4", "wte", init)
         assert f"self.wte = nn.Parameter({text})" in source(term), init
         agree(term)
+
+
+@pytest.mark.parametrize(
+    ("array", "init"),
+    [
+        ("t:3 m:2", "t + 10 * m"),
+        ("x:2x3 m:2", "x + 10 * m"),
+        ("x:2x3x2", "x * n_x"),
+        ("m:3", "pi * m - e"),
+        ("x:2x3 m:2", "n_x + n_m"),
+        ("x:2x1", "where(x > 0, inf, 1)"),
+    ],
+)
+def test_a_parameter_begins_with_the_numbers_of_its_formula(array: str, init: str) -> None:
+    term = Param(array, "w", init)
+    begun, own = written(term).state_dict(), ncd.compile(term).state_dict()
+    torch.testing.assert_close(begun["w"], own["w"])
+
+
+def test_new_arrays_are_like_a_weight_of_the_class() -> None:
+    """A parameter of its own, the weight of a layer, or an empty array where nothing is learned."""
+    new = Map("-> y:3 m:2", "y")
+    for term, like in (
+        (new >> Linear("m -> k:4", "L"), "self.L.weight"),
+        (new @ Param("y:3 m:2", "w") >> Add(), "self.w"),
+        (new >> Softmax("m"), "self.like"),
+    ):
+        assert f"torch.arange(self.y, device={like}.device)" in source(term)
+        agree(term)
+
+
+def test_a_list_with_a_line_for_each_part_tells_which_ops_each_makes() -> None:
+    kinds = ("tanh", "exp", "relu")
+    blocks = (
+        Block(Linear("m:3 -> m", "Q") >> Elementwise(f), f"A part of kind {f}") for f in kinds
+    )
+    found = {line.text.strip(): line.nodes for line in lines(Repeat((*blocks,) * 2, "parts"))}
+    for i, kind in enumerate(kinds):
+        last = i + 3  # each class is made twice: the line of the second one is kept here
+        assert found[f"APartOfKind{kind.title()}(m),"] == (f"n{2 * last}", f"n{2 * last + 1}")
+    every = tuple(f"n{i}" for i in range(12))
+    assert [found[text] for text in ("self.parts = nn.ModuleList(", "[", "]")] == [every] * 3
+
+
+def test_a_long_type_is_told_whole() -> None:
+    names = [f"some_axis_of_a_long_name_{c}" for c in "abcdefgh"]
+    taken = Id(", ".join(f"{name}:2" for name in names))
+    (net,) = (n for n in ast.parse(source(taken)).body if isinstance(n, ast.ClassDef))
+    said = " ".join((ast.get_docstring(net) or "").split())
+    assert said == f"{', '.join(names)} -> {', '.join(names)}"
+
+
+Q, SUM = Linear("m:3 -> m:3", "Q"), Id("m:3, m") >> Add()
+STEP = Id("n, n") >> Linear("n -> n", "W") @ Id("n") >> Add() >> Copy("n")
+LONG = "exp($1 * $2) * sin($1 + $2) + cos($1 - $2) * tanh($1 * $1 + $2 * $2)"
+WRITTEN = {  # what runs a repetition, a scan or a long formula: the lines of the last method
+    "one part": (Repeat((Q,), "layers"), ["return self.layers[0](x)"]),
+    "parts that save": (
+        Repeat((Q >> Copy("m"),) * 2, "layers"),
+        ["x, skip = self.layers[0](x)", "x, skip_2 = self.layers[1](x)", "return x, skip_2, skip"],
+    ),
+    "parts that take up": (
+        Repeat((SUM >> Q,) * 2, "layers"),
+        ["m = self.layers[0](m, m_2)", "return self.layers[1](m, m_3)"],
+    ),
+    "several arrays": (
+        Id("m:3, k:2") >> Repeat((Linear("m -> m", "A") @ Linear("k -> k", "B"),) * 2, "layers"),
+        ["for layer in self.layers:", "m, k = layer(m, k)", "return m, k"],
+    ),
+    "a method for each kind": (
+        Repeat((Q, Q >> Elementwise("tanh")), shared=True),
+        ["x = self.layers(x)", "return self.layers.forward_2(x)"],
+    ),
+    "one part many times": (
+        Repeat((Q,) * 2, shared=True),
+        ["for _ in range(2):", "x = self.layers(x)", "return x"],
+    ),
+    "a scan": (
+        Id("n:2, t:3 n") >> Scan(STEP, "t", "cell"),
+        ["outs = []", "for x_t in t.unbind(-2):", "n, out = self.cell(n, x_t)", "outs.append(out)",
+         "x = torch.stack(outs, dim=-2)", "return n, x"],
+    ),
+    "a scan of a picture": (
+        Id("n:2, x:2x3 n") >> Scan(STEP, "x", "cell"),
+        ["outs = []", "for x_x in x.flatten(-3, -2).unbind(-2):", "n, out = self.cell(n, x_x)",
+         "outs.append(out)", "x = torch.stack(outs, dim=-2).unflatten(-2, (2, 3))", "return n, x"],
+    ),
+    "a long formula": (
+        Id("x:3, x") >> Map("x, x -> x", f"{LONG} - exp($2) * exp($1 + 3 * $2)"),
+        ["part = torch.tanh(x * x + x_2 * x_2)", "x_3 = torch.exp(x + 3 * x_2)",
+         "x_4 = torch.exp(x * x_2)",
+         "return x_4 * torch.sin(x + x_2) + torch.cos(x - x_2) * part - torch.exp(x_2) * x_3"],
+    ),
+    "numbers beside positions": (
+        Id("x:3, y:3#v:5") >> Map("x, y#v -> x y w:2", "$1 + $2 + w"),
+        ["w_pos = torch.arange(self.w, device=x.device)",
+         "return x[..., None, None] + y[..., None, :, None].to(x.dtype) + w_pos.to(x.dtype)"],
+    ),
+    "places alone": (
+        Id("y:3#v:5") >> Map("y#v -> y w:2", "where($1 > w, 1, 0)"),
+        ["w_pos = torch.arange(self.w, device=self.like.device)",
+         "return torch.where(x[..., None] > w_pos, 1, 0).to(self.like.dtype)"],
+    ),
+    "places beside numbers": (
+        Id("y:3#v:5, x:2") >> Map("y#v -> y w:2", "$1 * w") @ Softmax("x"),
+        ["out = (y[..., None] * torch.arange(self.w, device=x.device)).to(x.dtype)",
+         "weights = x.softmax(-1)", "return out, weights"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_a_method_is_written_as_a_person_would(name: str) -> None:
+    term, said = WRITTEN[name]
+    assert forward(term) == said
+    agree(term)
 
 
 # --- classes -------------------------------------------------------------------------------------
