@@ -229,10 +229,10 @@ class VariableNames:
                 return name
         base = unique(wanted[0], {wanted[0]}).rpartition("_")[0]
         count = self._numbers.get(base, 2)
-        count = count if count > 50 else 2  # not to try them all again where there are so many
         while not self.is_free(f"{base}_{count}", time, blocked):
             count += 1
-        self._numbers[base] = count
+        if count > 50:  # not to try them all again where there are so many
+            self._numbers[base] = count
         return f"{base}_{count}"
 
     def is_free(self, name: str, time: int, blocked: set[str]) -> bool:

@@ -379,6 +379,10 @@ WRITTEN = {  # what runs a repetition, a scan or a long formula: the lines of th
         ["outs = []", "for x_t in t.unbind(-2):", "n, out = self.cell(n, x_t)", "outs.append(out)",
          "x = torch.stack(outs, dim=-2)", "return n, x"],
     ),
+    "a layer with a number": (
+        Linear("m:3 -> m:3", "W2") >> Elementwise("relu"),
+        ["x = self.W2(x)", "return F.relu(x)"],
+    ),
     "a scan of a picture": (
         Id("n:2, x:2x3 n") >> Scan(STEP, "x", "cell"),
         ["outs = []", "for x_x in x.flatten(-3, -2).unbind(-2):", "n, out = self.cell(n, x_x)",
