@@ -46,7 +46,7 @@ from ncd.language.number_formats import Formats
 from ncd.systems.inputs import run_inputs
 from ncd.systems.inputs.run_inputs import InputSpec
 from ncd.systems.inputs.text_inputs import doubt
-from ncd.systems.training.trained_weights import TrainedWeights
+from ncd.systems.training.trained_weights import TrainedWeights, proofreading
 from ncd.write.term_json import svg_with_term
 from tests.app.panels.views import scene, tags, text
 
@@ -424,6 +424,7 @@ def test_the_first_diagram_says_what_heads_change_and_where_they_look(
     session["wide"] = "340"
     phone = first_scene(words, 5)
     assert (here.column_width, here.labels, here.dark, here.seed) == (None, "names", True, 0)
+    assert here.loaded_weights == proofreading(5, here.seed)
     assert phone.column_width == selection.WIDTHS[0]
     html, line = _drawing(here, 5, NOTHING), text(_sizes(here))
     m, k = here.settings["m"], here.settings["k"]
