@@ -120,7 +120,7 @@ def _layer_lines(layers: list[tuple[str, str]], words: str) -> list[str]:
 def _input_shape(layer: tuple[str, str], words: str) -> tuple[int, ...]:
     """Returns the shape of the input that words speak of, with a batch and channels; else none."""
     name, call = layer
-    given = next((_sizes(match) for match in SHAPE.finditer(words)), ())
+    given = max((_sizes(match) for match in SHAPE.finditer(words)), key=len, default=())
     batch = BATCH.search(words)
     count = int(batch["n"]) if batch else 1
     length = LENGTH.search(words)

@@ -38,6 +38,10 @@ ANSWERED: dict[str, tuple[str, tuple[int, ...]]] = {
         "x = torch.randn(128, 20); y = nn.Linear(20, 30)(x)",
         (128, 30),
     ),
+    "Does nn.MaxPool2d(2) halve a 12x12 map with 6 channels, i.e. an input (8, 6, 12, 12)?": (
+        "x = torch.randn(8, 6, 12, 12); y = nn.MaxPool2d(2)(x)",
+        (8, 6, 6, 6),
+    ),
     "output of nn.Embedding(1000, 64) for input of shape (32, 20)?": (
         "x = torch.randint(0, 1000, (32, 20)); y = nn.Embedding(1000, 64)(x)",
         (32, 20, 64),

@@ -46,6 +46,11 @@ def name_edits(failure: Failure) -> Iterator[Candidate]:
         edit = replacement_edit(failure.trace.text, argument, name)
         if edit is not None and name != ast.unparse(argument):
             yield Candidate((edit,), 0.7 + failure.has_misplaced_axis, "name")
+    more = value - int(getattr(layer, kept))
+    for name in _names(failure, made, more, True) if more >= LEAST_NAMED_SIZE else ():
+        end = (argument.end_lineno or argument.lineno, argument.end_col_offset or 0)
+        edit = insertion_edit(failure.trace.text, *end, f" + {name}")
+        yield Candidate((edit,), 0.8 + failure.has_misplaced_axis, "name")
 
 
 def _given_size(failure: Failure) -> int:
@@ -58,17 +63,21 @@ def _given_size(failure: Failure) -> int:
     return values[-1] if values and isinstance(layer, nn.Linear | nn.RNNBase) else 0
 
 
-def _names(failure: Failure, made: ast.Call, value: int) -> Iterator[str]:
-    """Yields the names that have a size where a call stands, the last one that is set first."""
+def _names(failure: Failure, made: ast.Call, value: int, loose: bool = False) -> Iterator[str]:
+    """Yields the names that have a size where a call stands, the last one that is set first.
+
+    An argument is taken ``loose`` if its number is equal, else it is to be the same number.
+    """
     layers = failure.trace.recorder.layers
     owner = next((x.module for x in reversed(layers) if isinstance(x.module, SourceModule)), None)
     taken = _whole_numbers(owner.__dict__.get(SETTINGS, {})) if owner is not None else {}
     local = _assigned_sizes(failure.trace.tree, made, taken)
     yield from (name for name, size in reversed(local.items()) if size == value)
-    plain = not failure.trace.symbolic  # then equal numbers are all that is known
+    plain = loose or not failure.trace.symbolic  # then equal numbers are all that is known
     for name, size in taken.items():
         expr = failure.trace.table.expr(size)
-        if size == value and (plain or not expr.is_number) and expr in failure.shapes[0]:
+        same = expr in failure.shapes[0] and not expr.is_number
+        if size == value and (plain or same):
             yield name
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from itertools import combinations
 from math import isqrt, prod
@@ -70,7 +71,8 @@ def _other_axes(failure: Failure, error: NoAxis) -> Iterator[Candidate]:
 def _first_axis_cost(failure: Failure) -> float:
     """Returns what it costs to move the first axis, which is mostly the batch."""
     sequence = isinstance(failure.layer, nn.MultiheadAttention | nn.RNNBase)
-    return 0.8 if sequence or (failure.call and failure.call.name in PAIRS) else 4.0
+    name = failure.call.name if failure.call else ""
+    return 0.8 if sequence or name in (*PAIRS, "ctc_loss") else 4.0
 
 
 def _axis_moves(rank: int, first: float) -> Iterator[tuple[str, float]]:
@@ -152,7 +154,8 @@ def _letters(failure: Failure) -> Iterator[Candidate]:
         return
     source = ast.get_source_segment(failure.trace.text, node) or ""
     spans = [*re.finditer(r"[A-Za-z.]+(?: +[A-Za-z.]+)*", source.partition("->")[0])]
-    for pattern in _with_missing_letter(failure, source, spans):
+    missing = [*_with_missing_letter(failure, source, spans)]
+    for pattern in missing or _with_summed_letter(failure, source, spans):
         edit = replacement_edit(failure.trace.text, node, pattern)
         if edit is not None:
             yield Candidate((edit,), 0.4, "letters")
@@ -183,6 +186,31 @@ def _with_missing_letter(
                 if letter not in own:
                     whole = gap.join((*own[:place], letter, *own[place:]))
                     yield f"{source[: span.start()]}{whole}{source[span.end() :]}"
+
+
+def _with_summed_letter(failure: Failure, source: str, spans: list[re.Match[str]]) -> Iterator[str]:
+    """Yields a pattern that sums over a letter of one operand alone, also in another operand.
+
+    In ``bqk,bqd->bqd`` nothing meets k; ``bqk,bkd->bqd`` is meant if the sizes are equal.
+    """
+    shapes = failure.call.shapes if failure.call else ()
+    result = source.partition("->")[2]
+    letters = [span[0].replace(" ", "") for span in spans]
+    if [*map(len, letters)] != [*map(len, shapes)] or not result:
+        return
+    counts = Counter("".join(letters))
+    lost = [
+        (letter, failure.value(shape[place]))
+        for own, shape in zip(letters, shapes, strict=True)
+        for place, letter in enumerate(own)
+        if counts[letter] == 1 and letter not in result
+    ]
+    for span, own, shape in zip(spans, letters, shapes, strict=True):
+        for place, letter in enumerate(own):
+            for other, size in lost:
+                if other not in own and failure.value(shape[place]) == size:
+                    words = span[0].replace(letter, other)
+                    yield f"{source[: span.start()]}{words}{source[span.end() :]}"
 
 
 def _kinds(failure: Failure) -> Iterator[Candidate]:

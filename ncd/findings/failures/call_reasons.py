@@ -250,6 +250,19 @@ def _targets(failure: Failure, call: Any) -> str:
     return ""
 
 
+def _connections(failure: Failure, call: Any) -> str:
+    """Returns which batches of a connectionist loss differ."""
+    if len(call.takes) < 4 or call.takes[0].dim() != 3:
+        return ""
+    scores, *rest = (tuple(map(failure.value, one)) for one in call.shapes[:4])
+    nouns = ("targets", "input lengths", "target lengths")
+    counts = [f"{each[0]} {noun}" for each, noun in zip(rest, nouns, strict=True) if each]
+    words = f"the scores ({shape_words(scores)}: steps, batch, classes) have a batch of {scores[1]}"
+    words += f", but there are {list_words(counts)}"
+    turned = bool(rest[1]) and rest[1][0] == scores[0]
+    return words + "; their batch stands first" * turned
+
+
 def _rows(failure: Failure, call: Any) -> str:
     """Returns which row a table is asked for that it does not have."""
     error, found = failure.trace.error, equation(failure)
@@ -308,6 +321,7 @@ REASONS: dict[str, Callable[[Failure, Any], str]] = {
     **dict.fromkeys(("rearrange", "reduce", "repeat"), _einops_pattern),
     **dict.fromkeys(("split", "chunk", "unflatten", "split_with_sizes"), _split),
     "einsum": _einsum,
+    "ctc_loss": _connections,
     "one_hot": lambda failure, call: _classes(failure, call) or _rows(failure, call),
     "linear": _linear,
     "scaled_dot_product_attention": _attention,

@@ -87,6 +87,22 @@ def kernel(name: str, args: tuple[Any, ...]) -> tuple[Tensor, ...]:
     return (x.new_empty((*x.shape[:-1], width)), *(one.new_empty(one.shape) for one in every))
 
 
+def ctc_result(
+    scores: Tensor, targets: Tensor, steps: Tensor, lengths: Tensor, *, reduction: str
+) -> Tensor:
+    """Returns the loss of a connectionist classification, for which torch has no rule of shapes.
+
+    Raises RuntimeError where the batch of the scores, their second axis, is not that of the rest.
+    """
+    if scores.dim() == 3:
+        others = (steps, lengths, targets) if targets.dim() == 2 else (steps, lengths)
+        for other in others:
+            if other.dim() == 0 or other.shape[0] != scores.shape[1]:
+                raise RuntimeError("the batch of the scores is not that of the targets")
+    every = scores.dim() == 3 and reduction == "none"
+    return scores.new_empty(scores.shape[1:2] if every else ())
+
+
 # --- Records each call of torch with its place in the source, its layer, and the arrays around it
 
 MAX_CALLS = 20_000  # calls that are kept
@@ -208,6 +224,8 @@ class CallRecorder(TorchFunctionMode):
             return call.takes[0]  # no reading needs them
         if call.name == "__bool__" and isinstance(getattr(call.layer, "module", None), STACKS):
             return False  # whether a mask is causal, which changes no shape
+        if call.name == "ctc_loss":
+            return ctc_result(*call.takes, reduction=words.get("reduction", [*args, *[""] * 6][5]))
         if call.name in KERNELS:
             with self.fake:
                 return kernel(call.name, args)

@@ -12,7 +12,13 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch._subclasses.fake_tensor import FakeTensorMode, unset_fake_temporarily
+from torch._subclasses.fake_tensor import (
+    DataDependentOutputException,
+    DynamicOutputShapeException,
+    FakeTensorMode,
+    UnsupportedOperatorException,
+    unset_fake_temporarily,
+)
 from torch.nn.modules.batchnorm import _NormBase
 from torch.nn.modules.conv import _ConvNd
 from torch.nn.modules.rnn import RNNCellBase
@@ -311,6 +317,13 @@ def _stopping(
     return None
 
 
+NO_RULE = (
+    DataDependentOutputException,
+    DynamicOutputShapeException,
+    UnsupportedOperatorException,
+)
+
+
 def _input_error(
     machine: Interpreter, layer: nn.Module, args: tuple[Any, ...], error: Exception
 ) -> TextError | None:
@@ -331,6 +344,8 @@ def _input_error(
             where = f"its {DIMENSION_NAMES.get(dimension, 'channel')} dimension"
             fact = f"{argument} is {wanted}, but the array ({shape}) has {size} in {where}"
             return error_at(place, f"{name}: {fact}", f"{argument}={size}", LayerStops)
+    if isinstance(error, NO_RULE):  # of torch, for shapes
+        return error_at(place, f"{name} has no op in a diagram", "what comes before it", LayerStops)
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     words = printable_line(lines[0], LETTERS).rstrip(".!") if lines else type(error).__name__
     return error_at(place, f"{name} stops on an array ({shape}): {words}", kind=LayerStops)

@@ -4,7 +4,11 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
+import torch
+from torch.nn import functional as F
 
 from ncd.findings.cures.device_edits import device_edits
 from ncd.findings.cures.layer_edits import (
@@ -297,6 +301,8 @@ CASES = (
      ()),
     (name_edits, "nn.Linear(5, 4)(torch.randn(3, 7))",
      ()),
+    (name_edits, net("d=4, k=5", "a = nn.Linear(3, d)\n        self.b = nn.Linear(d, 2)", "self.b(torch.cat((self.a(x), x[:, :2], x), 1))", "Net()(torch.randn(7, 3))"),
+     (("        self.b = nn.Linear(d + k, 2)", 0.8),)),  # 4 and 5 of 9
     (layer_of_function_edits, "nn.Sequential(nn.Linear(3, 4), F.relu, nn.Tanh, torch.flatten, F.interpolate)",
      (("nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Tanh(), nn.Flatten(), F.interpolate)", 0.2),)),
     (layer_of_function_edits, "nn.ModuleList([nn.Linear(3, 4), nn.ReLU])",
@@ -408,3 +414,50 @@ def test_a_view_of_moved_axes_may_be_a_reshape(call: str) -> None:
     first = next(call_edits(failure))
     assert apply_edits(text, first.edits) == text.replace(".view(", ".reshape(")
     assert (first.cost, first.kind) == (0.3, "memory")
+
+
+def test_an_einsum_that_loses_a_letter_sums_over_it_in_both_operands() -> None:
+    start, made = "torch.einsum('", "torch.randn(2, 4, 5), torch.randn(2, 5, 7))"
+    text = f"{start}bqk, bqd->bqd', {made}"
+    failure = failure_of(SourceTrace(text).read())
+    assert failure is not None
+    first, *others = [apply_edits(text, one.edits) for one in call_edits(failure)]
+    assert first == f"{start}bqk, bkd->bqd', {made}"
+    assert others, "letters are exchanged too"
+    assert torch.einsum("bqk, bkd->bqd", torch.ones(2, 4, 5), torch.ones(2, 5, 7)).shape == (
+        2,
+        4,
+        7,
+    )
+
+
+@pytest.mark.parametrize(
+    ("target", "steps", "reduction", "shape"),
+    [
+        ("(6, 3)", 6, "mean", ()),
+        ("(18,)", 6, "sum", ()),
+        ("(6, 3)", 6, "none", (6,)),
+        ("(8, 3)", 6, "mean", None),
+        ("(6, 3)", 8, "mean", None),
+    ],
+)
+def test_a_connectionist_loss_is_that_of_torch(target, steps, reduction, shape) -> None:
+    made = (
+        f"F.ctc_loss(torch.randn(9, 6, 5), torch.ones({target}).long(), torch.full(({steps},), 9), "
+        f"torch.full(({steps},), 3), reduction='{reduction}')"
+    )
+    trace = SourceTrace(f"y = {made}", False).read()
+    wanted = ast.literal_eval(target)
+    lengths = torch.full((steps,), 9), torch.full((steps,), 3)
+    scores = torch.zeros(9, 6, 5).log_softmax(2)
+    if shape is None:
+        with pytest.raises(RuntimeError):
+            F.ctc_loss(scores, torch.ones(wanted).long(), *lengths, reduction=reduction)
+        assert failure_of(trace) is not None
+        cures = [apply_edits(trace.text, one.edits) for one in axis_edits(failure_of(trace))]
+        assert any("torch.randn(9, 6, 5).transpose(0, 1)" in each for each in cures)
+        return
+    assert (
+        F.ctc_loss(scores, torch.ones(wanted).long(), *lengths, reduction=reduction).shape == shape
+    )
+    assert trace.message == "" and trace.shape_of(trace.result) == (shape,)

@@ -669,3 +669,10 @@ def test_a_name_that_nothing_sets_is_an_error_unless_it_is_a_class_of_an_excerpt
     assert read_source(net + end.format("Accuracy(3)")).shapes == ((2, 3),)
     with pytest.raises(TextError, match="nothing called 'Accuracy'"):
         read_source(f"import torch\nfrom torch import nn\n{net}{end.format('Accuracy(3)')}")
+
+
+def test_a_layer_for_which_torch_has_no_rule_of_shapes_has_no_op() -> None:
+    text = (
+        "nn.CTCLoss()(torch.randn(9, 6, 5), torch.ones(6, 3).long(), torch.ones(6), torch.ones(6))"
+    )
+    assert "CTCLoss has no op in a diagram" in str(read_source(f"loss = {text}").failure)
