@@ -18,6 +18,7 @@ from ncd.errors import NCDError
 from ncd.findings.reading.finding import LATE, LATE_SIZES, Finding
 from ncd.jobs.source_reading import reader
 from ncd.language.arguments import check_text
+from ncd.notation.call_form import shape_line
 from ncd.read.configs.config_reader import is_config
 from ncd.read.question import pasted_code
 from ncd.read.recognise import has_calls, is_source
@@ -72,11 +73,13 @@ def ask(
 
 
 def _read_as(plain: Answer, given: str, text: str) -> Answer:
-    """Returns an answer to a question in words that says as which source it was read."""
+    """Returns an answer that says which source was added to a question, or to words with code."""
     added = text.strip().split("\n")[given.strip().count("\n") + 1 :]
-    if not added or is_source(given):
+    if not added:
         return plain
     note = f"The question is read as `{'; '.join(added)}`."
+    if shape_line(text)[1]:
+        note = f"The input is that of the words: {shape_line(text)[1]}."
     return replace(plain, assumed=(note, *plain.assumed))
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from ncd.notation.call_form import shape_line
+from ncd.read.described_input import with_described_input
 from ncd.read.prose import KEYWORDS, comment_prose
 from ncd.read.recognise import strip_prompts
 
@@ -59,14 +60,15 @@ def question_source(text: str) -> str:
 def pasted_code(text: str) -> str:
     """Returns the code of a text as somebody pastes it: without prompts, its words as comments.
 
-    A question in English is followed by the source that answers it.
+    A question in English is followed by the source that answers it, and a class that nothing calls
+    by the shape of the input of which the words tell.
 
     >>> pasted_code(">>> x = 1"), pasted_code("Linear(3, 4) of (2, 3)?").split("\\n")[1]
     ('x = 1', 'x = torch.randn(2, 3)')
     """
     text = strip_prompts(text)
     found = comment_prose(text)
-    return found if found != text else question_source(text)
+    return with_described_input(found) if found != text else question_source(text)
 
 
 def _is_english(text: str) -> bool:

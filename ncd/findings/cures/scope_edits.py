@@ -46,6 +46,9 @@ def name_edits(failure: Failure) -> Iterator[Candidate]:
         edit = replacement_edit(failure.trace.text, argument, name)
         if edit is not None and name != ast.unparse(argument):
             yield Candidate((edit,), 0.7 + failure.has_misplaced_axis, "name")
+    if isinstance(argument, ast.Constant) and argument.value == 1:  # which has no symbol
+        edit = replacement_edit(failure.trace.text, argument, str(value))
+        yield Candidate((edit,) if edit else (), 1.0 + failure.has_misplaced_axis, "number")
     more = value - int(getattr(layer, kept))
     for name in _names(failure, made, more, True) if more >= LEAST_NAMED_SIZE else ():
         end = (argument.end_lineno or argument.lineno, argument.end_col_offset or 0)

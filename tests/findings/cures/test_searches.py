@@ -301,6 +301,8 @@ CASES = (
      ()),
     (name_edits, "nn.Linear(5, 4)(torch.randn(3, 7))",
      ()),
+    (name_edits, "nn.Conv2d(1, 4, 3)(torch.randn(2, 3, 8, 8))",  # a 1 is no number that is followed
+     (("nn.Conv2d(3, 4, 3)(torch.randn(2, 3, 8, 8))", 1.0),)),
     (name_edits, net("d=4, k=5", "a = nn.Linear(3, d)\n        self.b = nn.Linear(d, 2)", "self.b(torch.cat((self.a(x), x[:, :2], x), 1))", "Net()(torch.randn(7, 3))"),
      (("        self.b = nn.Linear(d + k, 2)", 0.8),)),  # 4 and 5 of 9
     (layer_of_function_edits, "nn.Sequential(nn.Linear(3, 4), F.relu, nn.Tanh, torch.flatten, F.interpolate)",
