@@ -6,11 +6,8 @@ import re
 
 from ncd.notation.call_form import shape_line
 
-ARRAYS = re.compile(
-    r"^(?!\s|#|class |def |@).*(\btorch\.\w+\(|\w\()", re.M
-)  # a call outside of all
-CLASS = re.compile(r"^class \w+\(.*Module\):", re.M)
-REFUSED = re.compile(r"(?:expected input|input of size:? ?)\[(?P<sizes>\d+(?:, \d+)+)\]")
+CALL = re.compile(r"^(?!\s|#|class |def |@).*\w\(", re.M)  # outside of all classes
+NAMED_BY_TORCH = re.compile(r"(?:expected input|input of size:? ?)\[(?P<sizes>\d+(?:, \d+)+)\]")
 ROWS = re.compile(r"cannot be multiplied \((?P<rows>\d{1,6})x")
 ERROR = re.compile(r"# *(Traceback|\w*Error|  )")
 SHAPE = re.compile(
@@ -30,20 +27,20 @@ def with_described_input(text: str) -> str:
     >>> print(with_described_input(net).split("\\n")[-1])
     # 1x1x28x28
     """
-    if CLASS.search(text) is None or ARRAYS.search(text) or shape_line(text)[1]:
+    if CLASS.search(text) is None or CALL.search(text) or shape_line(text)[1]:
         return text
     remarks = [line for line in text.split("\n") if line.startswith("#")]
-    sizes = _refused(remarks) or _told(remarks, text)
+    sizes = _input_of_message(remarks) or _input_of_words(remarks, text)
     return f"{text.rstrip()}\n# {'x'.join(map(str, sizes))}" if sizes else text
 
 
-def _refused(remarks: list[str]) -> list[int]:
+def _input_of_message(remarks: list[str]) -> list[int]:
     """Returns the input that a message of torch names."""
-    found = REFUSED.search("\n".join(remarks))
+    found = NAMED_BY_TORCH.search("\n".join(remarks))
     return _numbers(found["sizes"]) if found else []
 
 
-def _told(remarks: list[str], text: str) -> list[int]:
+def _input_of_words(remarks: list[str], text: str) -> list[int]:
     """Returns the input of which a sentence tells, with its batch and its channels."""
     words = "\n".join(line for line in remarks if not ERROR.match(line))
     shapes = [_numbers(found["sizes"]) for found in SHAPE.finditer(words)]
