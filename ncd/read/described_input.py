@@ -7,6 +7,7 @@ import re
 from ncd.notation.call_form import shape_line
 
 CALL = re.compile(r"^(?!\s|#|class |def |@).*\w\(", re.M)  # outside of all classes
+CLASS = re.compile(r"^class \w+\(.*Module\):", re.M)
 NAMED_BY_TORCH = re.compile(r"(?:expected input|input of size:? ?)\[(?P<sizes>\d+(?:, \d+)+)\]")
 ROWS = re.compile(r"cannot be multiplied \((?P<rows>\d{1,6})x")
 ERROR = re.compile(r"# *(Traceback|\w*Error|  )")

@@ -18,7 +18,7 @@ SIZES = NET.format("nn.Conv2d(channels, 8, 3)")
 PRODUCT = "# RuntimeError: mat1 and mat2 shapes cannot be multiplied (64x9216 and 400x120)"
 TOLD = {
     "a message that names the input": (
-        "# RuntimeError: weight of size [8, 3, 3, 3], expected input[64, 1, 9, 7] to have 3 channels",
+        "# RuntimeError: weight of size [8, 3, 3, 3], expected input[64, 1, 9, 7] to have 3",
         PICTURES,
         "64x1x9x7",
     ),
