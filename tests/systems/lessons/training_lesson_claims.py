@@ -11,7 +11,6 @@ from ncd.app.panels.images.shortcuts import PANEL_SIZES
 from ncd.app.panels.learning.dropout_gap import EXAMPLES, loss_curves
 from ncd.app.panels.learning.dropout_masks import MaskedSum, masked_sum
 from ncd.app.panels.learning.number_ranges import (
-    FORMAT,
     GRADIENTS,
     Losses,
     backward_module,
@@ -195,12 +194,11 @@ LESSONS: Mapping[str, Mapping[str, Claim]] = {
             and BATCHES[f.settings["n"]] == 2**20
             and SCALES[f.settings["s"]] == 1
         ),
-        "Below are its numbers in float16.": lambda f: FORMAT.default == "float16",
         "What is 2048 + 1 in float16?": answer("2048"),
         "It stays 2048: with ten bits of mantissa, only even numbers follow.": lambda f: (
             FORMATS["float16"].mantissa == 10
             and FORMATS["float16"].spacing(2048) == 2
-            and in_format("float16", f.query["calculation"].replace("%2B", "+")) == 2048
+            and in_format("float16", f.query["calculation"]) == 2048
         ),
         "In bfloat16, with seven, this happens at 256 already.": lambda f: (
             FORMATS["bfloat16"].mantissa == 7
