@@ -262,9 +262,9 @@ def read_source(text: str, made: Callable[[], object] = bool, late: str = "") ->
     machine.text = source
     with deep():
         try:
-            tree = as_class(tree)
             if is_line(text):
                 check_line(tree)
+            tree = as_class(tree)
             called = take_shape(tree)
             shapes = shapes or called
             run_lines(machine, tree, scope)
