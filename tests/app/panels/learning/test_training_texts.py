@@ -192,3 +192,17 @@ def test_before_they_begin_both_are_not_trained_and_the_end_is_chosen(begun: boo
     assert text(shown[0]).count("It waits.") == begun
     assert "Learned from: houses. An epoch is one step on all 1,000 examples" in text(shown[0])
     assert "; 200 are kept apart." in text(shown[0])
+
+
+@pytest.mark.parametrize(
+    ("axis", "nearest", "said"),
+    [("i0", 8, ["i₀ = 8"]), ("i", None, []), ("", 8, []), ("", None, [])],
+)
+def test_sizes_that_cannot_be_trained_lead_to_the_nearest_that_can(
+    axis: str, nearest: int | None, said: list[str]
+) -> None:
+    error: Any = SimpleNamespace(axis=axis, nearest=nearest)
+    with patch.object(st, "text") as told, patch.object(st, "button") as button:
+        two_codes.refuse(error)
+    told.assert_called_once_with(str(error))
+    assert [call.args[0] for call in button.call_args_list] == said
