@@ -176,7 +176,7 @@ def _repeat(machine: Interpreter, value: Any, times: int = ITEMS + 1) -> Any:
 
 
 def _product(machine: Interpreter, *values: Any, repeat: int = 1) -> Any:
-    lists = [machine.items(one) for one in values] * min(repeat, MAX_REPEAT + 1)
+    lists = [machine.items(one) for one in values] * min(repeat, MAX_REPEAT)
     if not 0 <= repeat <= MAX_REPEAT or math.prod(map(len, lists)) > ITEMS:
         raise machine.stop("it goes through too many things", "fewer")
     return iter(list(itertools.product(*lists)))
