@@ -28,9 +28,10 @@ from ncd.findings.cures.layer_edits import (
 from ncd.findings.cures.made_array_edits import mask_shape_edits, state_edits
 from ncd.findings.cures.mask_edits import mask_edits
 from ncd.findings.cures.number_edits import MIN_COST, number_edits
-from ncd.findings.cures.scope_edits import layer_of_function_edits, name_edits
+from ncd.findings.cures.scope_edits import carried_edits, layer_of_function_edits, name_edits
 from ncd.findings.cures.shape_edits import (
     axis_edits,
+    binary_loss_edits,
     call_edits,
     flattening_edits,
     rank_edits,
@@ -56,6 +57,8 @@ SEARCHES = (
         batch_first_edits,
         flattening_edits,
         name_edits,
+        carried_edits,
+        binary_loss_edits,
         layer_of_function_edits,
         rank_edits,
         group_edits,

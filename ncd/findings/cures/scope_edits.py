@@ -126,6 +126,23 @@ def _size(node: ast.expr, known: Mapping[str, Any]) -> Any:
     return known.get(ast.unparse(node)) if isinstance(node, ast.Name | ast.Attribute) else None
 
 
+def carried_edits(failure: Failure) -> Iterator[Candidate]:
+    """Yields a loop that makes layers and hands on what the last one gives: ``width = h``."""
+    made = failure.constructor_call
+    if made is None or failure.layer is None or not made.args:
+        return
+    argument = made.args[0]
+    for loop in ast.walk(failure.trace.tree):
+        if not isinstance(loop, ast.For) or not isinstance(loop.target, ast.Name):
+            continue
+        inside = any(node is made for node in ast.walk(loop))
+        if inside and isinstance(argument, ast.Name) and argument.id != loop.target.id:
+            last = loop.body[-1]
+            line = f"\n{' ' * last.col_offset}{argument.id} = {loop.target.id}"
+            end = (last.end_lineno or last.lineno, last.end_col_offset or 0)
+            yield Candidate((insertion_edit(failure.trace.text, *end, line),), 0.4, "name")
+
+
 # --- Layers in the place of functions, and of classes that are not called
 
 LAYERS_OF_FUNCTIONS = {

@@ -387,6 +387,27 @@ def _target_moves(failure: Failure) -> Iterator[tuple[int, str, float]]:
         yield 1, ".float()", 0.3
 
 
+def binary_loss_edits(failure: Failure) -> Iterator[Candidate]:
+    """Yields a loss of two classes where one score is given for each: ``nn.BCEWithLogitsLoss``."""
+    call, text = failure.call, failure.trace.text
+    if call is None or call.name != "cross_entropy" or len(call.shapes) < 2:
+        return
+    scores, target = (tuple(map(failure.value, one)) for one in call.shapes[:2])
+    if scores != (*target, 1):
+        return
+    loss = "BCELoss" if "sigmoid" in text.lower() else "BCEWithLogitsLoss"
+    made = [
+        node.func
+        for node in ast.walk(failure.trace.tree)
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("nn.CrossEntropyLoss")
+    ]
+    array = _operand(failure, 1)
+    edits = [replacement_edit(text, node, f"nn.{loss}") for node in made[:1]]
+    if array is not None and edits and edits[0] is not None:
+        moved = method_edits(text, array, ".float().unsqueeze(1)")
+        yield Candidate((edits[0], *moved), 0.3, "loss")
+
+
 def _flatten_layer(failure: Failure) -> Iterator[Candidate]:
     """Yields a ``nn.Flatten()`` before a linear layer of a ``nn.Sequential``."""
     values, made = failure.values(), failure.constructor_call

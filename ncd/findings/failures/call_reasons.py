@@ -227,6 +227,8 @@ def _targets(failure: Failure, call: Any) -> str:
     scores, target = (tuple(map(failure.value, one)) for one in call.shapes[:2])
     error = failure.trace.error
     if isinstance(error, OutOfRange):
+        if error.rows == 1:
+            return "there is one score for each, so one class, but a target may be 1"
         classes = f"classes, 0 to {error.rows - 1}"
         room = size_words(failure, call.shapes[0][1 if len(scores) > 1 else 0], classes)
         return f"there are {room}, but a target may be {error.largest}"

@@ -62,11 +62,15 @@ class Cure:
 
         >>> print(Cure((Edit(1, 10, 11, "8"),), "nn.Linear(8, 2)", "model"))
         changes the model, line 1: nn.Linear(8, 2)
+        >>> print(Cure((Edit(1, 5, 5, "\\ny = x"),), "x = 2\\ny = x", "model"))
+        changes the model, after line 1: y = x
         """
         after, lines = self.text.split("\n"), {edit.line: edit for edit in self.edits}
         told, further = [], 0  # lines that edits above have added
         for number, edit in sorted(lines.items()):
-            told.append(f"line {number}: {after[number + further - 1].strip()}")
+            added = edit.new.startswith("\n")  # a line below this one, which stays
+            place = f"after line {number}" if added else f"line {number}"
+            told.append(f"{place}: {after[number + further - 1 + added].strip()}")
             further += edit.new.count("\n")
         return f"changes the {self.changes}, {'; '.join(told)}"
 

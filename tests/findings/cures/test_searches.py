@@ -27,9 +27,10 @@ from ncd.findings.cures.layer_edits import (
 )
 from ncd.findings.cures.made_array_edits import mask_shape_edits, state_edits
 from ncd.findings.cures.mask_edits import mask_edits
-from ncd.findings.cures.scope_edits import layer_of_function_edits, name_edits
+from ncd.findings.cures.scope_edits import carried_edits, layer_of_function_edits, name_edits
 from ncd.findings.cures.shape_edits import (
     axis_edits,
+    binary_loss_edits,
     call_edits,
     flattening_edits,
     rank_edits,
@@ -305,6 +306,20 @@ CASES = (
      (("nn.Conv2d(3, 4, 3)(torch.randn(2, 3, 8, 8))", 1.0),)),
     (name_edits, net("d=4, k=5", "a = nn.Linear(3, d)\n        self.b = nn.Linear(d, 2)", "self.b(torch.cat((self.a(x), x[:, :2], x), 1))", "Net()(torch.randn(7, 3))"),
      (("        self.b = nn.Linear(d + k, 2)", 0.8),)),  # 4 and 5 of 9
+    (carried_edits, "n = 3\nlayers = []\nfor h in [5, 7]:\n    layers.append(nn.Linear(n, h))\n    layers.append(nn.ReLU())\nnn.Sequential(*layers)(torch.randn(2, 3))",
+     (("    n = h", 0.4),)),
+    (carried_edits, "layers = []\nfor h in [5, 7]:\n    layers.append(nn.Linear(h, 3))\nnn.Sequential(*layers)(torch.randn(2, 5))",
+     ()),
+    (carried_edits, "n = 3\nfor h in [5, 7]:\n    pass\nnn.Linear(n, h)(torch.randn(2, 5))",
+     ()),
+    (binary_loss_edits, "loss = nn.CrossEntropyLoss()\ny = torch.randint(0, 2, (6,))\nloss(torch.randn(6, 1), y)",
+     (("loss = nn.BCEWithLogitsLoss()\nloss(torch.randn(6, 1), y.float().unsqueeze(1))", 0.3),)),
+    (binary_loss_edits, "loss = nn.CrossEntropyLoss()\ny = torch.randint(0, 2, (6,))\nloss(torch.sigmoid(torch.randn(6, 1)), y)",
+     (("loss = nn.BCELoss()\nloss(torch.sigmoid(torch.randn(6, 1)), y.float().unsqueeze(1))", 0.3),)),
+    (binary_loss_edits, "loss = nn.CrossEntropyLoss()\ny = torch.randint(0, 3, (6,))\nloss(torch.randn(6, 2), y)",
+     ()),
+    (binary_loss_edits, "F.cross_entropy(torch.randn(6, 1), torch.randint(0, 2, (6,)))",
+     ()),
     (layer_of_function_edits, "nn.Sequential(nn.Linear(3, 4), F.relu, nn.Tanh, torch.flatten, F.interpolate)",
      (("nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Tanh(), nn.Flatten(), F.interpolate)", 0.2),)),
     (layer_of_function_edits, "nn.ModuleList([nn.Linear(3, 4), nn.ReLU])",

@@ -33,6 +33,8 @@ ONE = (
      "there are 3 classes, 0 to 2 (the features of the input, line 1), but a target may be 4."),
     ("F.cross_entropy(torch.randn(3), torch.randint(0, 5, ()))",
      "there are 3 classes, 0 to 2 (the features of the input, line 1), but a target may be 4."),
+    ("F.cross_entropy(torch.randn(4, 1), torch.randint(0, 2, (4,)))",
+     "there is one score for each, so one class, but a target may be 1."),
     ("F.linear(torch.randn(2, 3), torch.randn(5, 4))",
      "the array has 3 features (the features of the input, line 1); the weights take 4 (the features of the input, line 1)."),
     ("F.linear(torch.randn(2, 4), torch.randn(5, 4), torch.randn(6))",
