@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from textwrap import dedent
 
 from ncd.notation.call_form import shape_line
 
 # --- Lines that are words, and no code
 
-LONGEST = 200_000  # letters of a text that is looked through
+LONGEST = 100_000  # letters of a text that is looked through
 FENCE = re.compile(r"\s*(```|~~~)")
 CODE = re.compile(r"\b(nn|torch|F|einops)\.\w|^class \w|\b(rearrange|reduce|repeat)\(", re.M)
 WORD = re.compile(r"[-*(\"'`]*[A-Za-z][A-Za-z'’`/-]*[\"'`)]*[.,:;!?…)]*")
@@ -25,7 +26,10 @@ KEYWORDS = re.compile(
     r"|async|lambda|print|del|global)\b|self\.|@"
 )
 CONTINUATION = re.compile(r"[ \t)\]}]|(else|elif|except|finally)\b|@")
-MOST_LINES = 60  # that one statement goes on for after a line that begins it
+FURTHEST = 30  # lines that a statement goes on for after those that begin it
+NEAREST = 10  # last lines of those that may be none of it
+INCOMPLETE = 0x4000  # a flag of compile, as the library's codeop has it
+DEEPEST = 20  # indentations, one in another, that are taken away
 
 
 def comment_prose(text: str) -> str:
@@ -41,7 +45,7 @@ def comment_prose(text: str) -> str:
     # ```
     # Thanks!
     """
-    if len(text) > LONGEST or CODE.search(text) is None or _parses(shape_line(text)[0]):
+    if len(text) > LONGEST or CODE.search(text) is None or _parses([shape_line(text)[0]]):
         return text
     lines = text.split("\n")
     found = _lines_with_fences(lines) if any(map(FENCE.match, lines)) else _sorted_lines(lines)
@@ -65,7 +69,7 @@ def _lines_with_fences(lines: Sequence[str]) -> list[str]:
     return found + (_sorted_lines(_dedent(inside)) if inside is not None else [])
 
 
-def _sorted_lines(lines: Sequence[str]) -> list[str]:
+def _sorted_lines(lines: Sequence[str], depth: int = 0) -> list[str]:
     """Returns lines of which those that are words are comments."""
     found: list[str] = []
     while len(found) < len(lines):
@@ -74,10 +78,10 @@ def _sorted_lines(lines: Sequence[str]) -> list[str]:
         end = _statement_end(lines, start)
         if not line.strip():
             found.append(line)
-        elif line[0] in " \t":  # below words, as forums write code
-            end = _block_end(lines, start)
-            found += _sorted_lines(_dedent(lines[start:end]))
-        elif end > start and not _is_aside("\n".join(lines[start:end])):
+        elif line[0] in " \t" and depth < DEEPEST:  # below words, as forums write code
+            block = takewhile(lambda one: not one.strip() or one[0] in " \t", lines[start:])
+            found += _sorted_lines(_dedent([*block]), depth + 1)
+        elif end > start and not _is_aside(lines[start:end]):
             found += lines[start:end]
         elif end > start or _is_words(line):
             found += _commented_block(lines, start)
@@ -96,17 +100,18 @@ def _commented_block(lines: Sequence[str], start: int) -> Iterator[str]:
 
 
 def _statement_end(lines: Sequence[str], start: int) -> int:
-    """Returns where the statement ends that begins at a line; the line itself if none does."""
+    """Returns where the statement ends that begins at a line; the line itself if none does.
+
+    A bracket that nothing closes takes all lines that follow, as Python reads it.
+    """
     if not lines[start].strip() or lines[start][0] in " \t":
         return start
-    end = _block_end(lines, start + 1)
-    for last in range(end, min(len(lines), end + MOST_LINES) + 1):
-        if _parses("\n".join(lines[start:last])):
-            return last
-    for last in range(end - 1, max(start, end - MOST_LINES), -1):
-        if _parses("\n".join(lines[start:last])):
-            return last
-    return start
+    end, last = _block_end(lines, start + 1), len(lines)
+    if _is_open(lines[start:end]) and not _is_words(lines[start]):
+        after = range(end + 1, min(last, end + FURTHEST) + 1)
+        return next((n for n in after if _parses(lines[start:n])), last)
+    ends = range(end, max(start, end - NEAREST), -1)
+    return next((n for n in ends if _parses(lines[start:n])), start)
 
 
 def _block_end(lines: Sequence[str], start: int) -> int:
@@ -119,8 +124,11 @@ def _block_end(lines: Sequence[str], start: int) -> int:
     return end
 
 
-def _is_aside(source: str) -> bool:
+def _is_aside(lines: Sequence[str]) -> bool:
     """Returns whether a statement is hardly meant: a word, an output, the name of an error."""
+    if not _parses(lines):
+        return False
+    source = "\n".join(lines)
     match ast.parse(source).body:
         case [ast.AnnAssign(value=None)]:
             return True
@@ -159,9 +167,20 @@ def _dedent(lines: Sequence[str]) -> list[str]:
     return dedent("\n".join(lines)).split("\n") if lines else []
 
 
-def _parses(source: str) -> bool:
+def _parses(lines: Sequence[str]) -> bool:
     try:
-        ast.parse(source)
+        ast.parse("\n".join(lines))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return True
+
+
+def _is_open(lines: Sequence[str]) -> bool:
+    """Returns whether lines begin a statement that goes on, such as one within brackets."""
+    try:
+        compile("\n".join(lines), "<pasted>", "exec", ast.PyCF_ONLY_AST | INCOMPLETE)
+    except SyntaxError as error:
+        return "incomplete input" in error.msg
+    except (ValueError, RecursionError, MemoryError):
+        return False
+    return False

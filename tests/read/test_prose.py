@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 
 from ncd.read.prose import comment_prose
@@ -54,6 +56,14 @@ COMMENTED = {
         "That's the model\nm = nn.Sequential(\nnn.ReLU(),\n)",
         "# That's the model\nm = nn.Sequential(\nnn.ReLU(),\n)",
     ),
+    "a bracket that ends what is indented": (
+        "Look here\n   \n    x = 1\n))\nF.relu(x)",
+        "# Look here\n   \nx = 1\n# ))\nF.relu(x)",
+    ),
+    "a bracket that nothing closes, and so all that follows": (
+        "It fails\nm = nn.Sequential(nn.ReLU()\nAny idea why? Thanks!\nm(x)",
+        "# It fails\nm = nn.Sequential(nn.ReLU()\nAny idea why? Thanks!\nm(x)",
+    ),
     "a sentence that begins with a word of Python": (
         "If I call it with a batch, it fails.\nF.relu(x)",
         "# If I call it with a batch, it fails.\nF.relu(x)",
@@ -86,3 +96,23 @@ def test_words_are_comments_and_code_keeps_its_lines(name: str) -> None:
 )
 def test_other_texts_stay_as_they_are(text: str) -> None:
     assert comment_prose(text) == text
+
+
+BAD_LINES = ("x = f(", f"x = f({'a, ' * 30}", "Thanks (", "hello you there", "  y = = 1")
+
+
+@pytest.mark.parametrize("line", BAD_LINES)
+def test_a_text_is_parsed_some_times_a_line(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server does this while others wait: a bracket in each line had taken it 20 seconds."""
+    seen: list[int] = []
+    parse = ast.parse
+    monkeypatch.setattr(ast, "parse", lambda text: (seen.append(len(text)), parse(text))[1])
+    lines = ["F.relu(x)", *[line] * 500]
+    comment_prose("\n".join(lines))
+    assert sum(seen) < 20 * 500 * len(line)
+
+
+def test_words_that_are_indented_deeper_and_deeper_are_told_apart_so_far() -> None:
+    lines = [f"{' ' * n}words and" for n in range(1, 200)]
+    found = comment_prose("\n".join(["F.relu(x)", "some words", *lines])).split("\n")
+    assert len(found) == 201 and found[1:3] == ["# some words", "# words and"]
