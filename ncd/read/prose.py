@@ -178,7 +178,7 @@ def _parses(lines: Sequence[str]) -> bool:
 def _is_open(lines: Sequence[str]) -> bool:
     """Returns whether lines begin a statement that goes on, such as one within brackets."""
     try:
-        compile("\n".join(lines), "<pasted>", "exec", ast.PyCF_ONLY_AST | INCOMPLETE)
+        compile("\n".join(lines), "<unknown>", "exec", ast.PyCF_ONLY_AST | INCOMPLETE)
     except SyntaxError as error:
         return "incomplete input" in error.msg
     except (ValueError, RecursionError, MemoryError):
