@@ -51,6 +51,7 @@ from ncd.systems.images.vgg import VGG as VGG
 from ncd.systems.images.resnet import RESIDUAL_BLOCK as RESIDUAL_BLOCK
 from ncd.systems.images.resnet import IDENTITY_RESNET as IDENTITY_RESNET
 from ncd.systems.images.published_resnet import RESNET as RESNET
+from ncd.systems.images.efficientnet import EFFICIENTNET as EFFICIENTNET
 from ncd.systems.images.unet import UNET as UNET
 from ncd.systems.transformers.multi_head import VISUAL_ATTENTION as VISUAL_ATTENTION
 from ncd.systems.images.vision_transformer import VIT as VIT

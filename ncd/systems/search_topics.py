@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 _GPT = "gpt-2 decoder-only-block llama gemma mixtral deepseek"
-_CNN = "lenet vgg resnet residual-block convnext unet"
+_CNN = "lenet vgg resnet residual-block efficientnet convnext unet"
 _LANGUAGE_MODELS = f"{_GPT} bert t5"
 
 # Words that ask for the same: the names of systems.
@@ -64,7 +64,7 @@ groups, grouped convolution: convolution
 pooling, max pooling, maxpool, pool, average pooling, subsampling, downsampling:
     pooling lenet unet identity-resnet
 depthwise, depthwise convolution, pointwise convolution, 1x1 convolution, mobilenet, xception:
-    depthwise-separable convolution convnext
+    depthwise-separable convolution efficientnet convnext
 upsampling, transposed convolution, deconvolution, conv transpose: transposed-convolution unet
 checkerboard, checkerboard artifacts, output padding, fractionally strided:
     transposed-convolution
@@ -81,6 +81,9 @@ initialization, weight initialization, xavier, glorot, kaiming, he initializatio
 vanishing gradient, exploding gradient, vanishing gradients, exploding gradients:
     initialisation resnet residual-block
 vgg16, vgg19, vggnet, very deep convolutional networks: vgg
+efficientnet, mbconv, inverted residual, mobilenetv2, compound scaling:
+    efficientnet depthwise-separable
+squeeze and excitation, se block, channel attention: efficientnet
 resnet, residual network: resnet identity-resnet residual-block
 residual, residual connection, skip connection, shortcut: residual-block resnet unet
 skip: unet residual-block

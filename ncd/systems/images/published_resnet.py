@@ -66,9 +66,9 @@ def resnet(depth: int = 0, n: int = 8, x: int = 64, b: int = 2, y: int = 10, ski
 @lru_cache
 def _resnet(size: ResNetSize, skips: bool) -> Term:
     last = f"{'m' if size.narrows else 'n'}_{STAGES[-1]}"
-    stem = _norm(Conv("c x -> n_1 x_1", "conv1", 7, 2, bias=False), "n_1", "bn1") >> Elementwise(
-        "relu"
-    )
+    stem = with_batch_norm(
+        Conv("c x -> n_1 x_1", "conv1", 7, 2, bias=False), "n_1", "bn1"
+    ) >> Elementwise("relu")
     return Then(
         Id("b c x"),
         Block(stem, "Stem", "convolution"),
@@ -79,7 +79,8 @@ def _resnet(size: ResNetSize, skips: bool) -> Term:
     )
 
 
-def _norm(convolution: Term, channels: str, name: str) -> Term:
+def with_batch_norm(convolution: Term, channels: str, name: str) -> Term:
+    """Returns a convolution of b images, and a batch norm of its ``channels`` behind it."""
     return convolution >> BatchNorm(f"b {channels}", name)
 
 
@@ -105,9 +106,11 @@ def _basic(i: int, old: str, before: str, stride: int) -> Term:
     """Returns two convolutions of 3 × 3."""
     n, x = f"n_{i}", f"x_{i + 1}"
     return (
-        _norm(Conv(f"{old} {before} -> {n} {x}", "conv1", 3, stride, bias=False), n, "bn1")
+        with_batch_norm(
+            Conv(f"{old} {before} -> {n} {x}", "conv1", 3, stride, bias=False), n, "bn1"
+        )
         >> Elementwise("relu")
-        >> _norm(Conv(f"{n} {x} -> {n} {x}", "conv2", 3, bias=False), n, "bn2")
+        >> with_batch_norm(Conv(f"{n} {x} -> {n} {x}", "conv2", 3, bias=False), n, "bn2")
     )
 
 
@@ -115,11 +118,13 @@ def _bottleneck(i: int, old: str, before: str, stride: int) -> Term:
     """Returns a convolution of 3 × 3 between one that narrows the channels and one that widens."""
     n, m, x = f"n_{i}", f"m_{i}", f"x_{i + 1}"
     return (
-        _norm(Conv(f"{old} {before} -> {n} {before}", "conv1", bias=False), n, "bn1")
+        with_batch_norm(Conv(f"{old} {before} -> {n} {before}", "conv1", bias=False), n, "bn1")
         >> Elementwise("relu")
-        >> _norm(Conv(f"{n} {before} -> {n} {x}", "conv2", 3, stride, bias=False), n, "bn2")
+        >> with_batch_norm(
+            Conv(f"{n} {before} -> {n} {x}", "conv2", 3, stride, bias=False), n, "bn2"
+        )
         >> Elementwise("relu")
-        >> _norm(Conv(f"{n} {x} -> {m} {x}", "conv3", bias=False), m, "bn3")
+        >> with_batch_norm(Conv(f"{n} {x} -> {m} {x}", "conv3", bias=False), m, "bn3")
     )
 
 
@@ -139,7 +144,7 @@ def _block(
     around: Term = Id(f"b {old} {side}")
     if before != after:
         project = Conv(f"{old} {side} -> {new} {small}", "downsample", 1, stride, bias=False)
-        around = Block(_norm(project, new, "downsample_bn"), "", "convolution")
+        around = Block(with_batch_norm(project, new, "downsample_bn"), "", "convolution")
     body = Block(body, "", "residual")
     return Block(
         Copy(f"b {old} {side}") >> body @ around >> Add() >> Elementwise("relu"), title, "shortcut"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 
@@ -15,8 +16,8 @@ from ncd.systems.catalogue_entry import Entry
 from ncd.systems.images.published_resnet import SIZES
 from ncd.systems.images.vgg import SIZES as SIZES_OF_VGG
 
-# What the published weights hold: torchvision for VGG, ResNet and the first models of ConvNeXt and
-# Swin, timm for the others, and the published implementations of CLIP, DiT and DDPM.
+# What the published weights hold: torchvision for VGG, ResNet, EfficientNet and the first models of
+# ConvNeXt and Swin, timm for the others, and the published implementations of CLIP, DiT and DDPM.
 PARAMETERS: Mapping[str, Mapping[str, int]] = {
     "vgg": {
         "vgg-11": 132_863_336,
@@ -30,6 +31,16 @@ PARAMETERS: Mapping[str, Mapping[str, int]] = {
         "resnet-50": 25_557_032,
         "resnet-101": 44_549_160,
         "resnet-152": 60_192_808,
+    },
+    "efficientnet": {
+        "efficientnet-b0": 5_288_548,
+        "efficientnet-b1": 7_794_184,
+        "efficientnet-b2": 9_109_994,
+        "efficientnet-b3": 12_233_232,
+        "efficientnet-b4": 19_341_616,
+        "efficientnet-b5": 30_389_784,
+        "efficientnet-b6": 43_040_704,
+        "efficientnet-b7": 66_347_960,
     },
     "convnext": {
         "convnext-t": 28_589_128,
@@ -213,6 +224,93 @@ def test_resnet_is_that_of_transformers(depth: int) -> None:
 
     sizes = {"depth": depth, "n": 4, "x": 64, "b": 2, "y": 5}
     same(ncd.catalogue["resnet"], sizes, theirs, named, outputs)
+
+
+class MBConvOfTorch(nn.Module):
+    """A block of the paper: expand, look around, weight the channels, project, and a shortcut."""
+
+    def __init__(
+        self, old: int, new: int, kernel: int, stride: int, expands: int, se: bool
+    ) -> None:
+        super().__init__()
+        wide = 6 * old if expands else old
+
+        def normed(*args: int, **options: int) -> tuple[nn.Module, nn.Module]:
+            conv = nn.Conv2d(*args, bias=False, **options)
+            return conv, nn.BatchNorm2d(conv.out_channels)
+
+        layers: list[nn.Module] = [*normed(old, wide, 1), nn.SiLU()] if expands else []
+        layers += [*normed(wide, wide, kernel, stride, kernel // 2, groups=wide), nn.SiLU()]
+        self.inside = nn.Sequential(*layers)
+        narrow = max(1, old // 4)
+        gate = (nn.Conv2d(wide, narrow, 1), nn.SiLU(), nn.Conv2d(narrow, wide, 1), nn.Sigmoid())
+        self.gate = nn.Sequential(nn.AdaptiveAvgPool2d(1), *gate) if se else None
+        self.project = nn.Sequential(*normed(wide, new, 1))
+        self.adds = stride == 1 and old == new
+
+    def forward(self, x: Tensor) -> Tensor:
+        z = self.inside(x)
+        z = self.project(z if self.gate is None else self.gate(z) * z)
+        return x + z if self.adds else z
+
+
+B0 = ((3, 1, 1), (3, 2, 2), (5, 2, 2), (3, 2, 3), (5, 1, 3), (5, 2, 4), (3, 1, 1))  # table 1
+
+
+def efficientnet_of_torch(widths: tuple[int, ...], depth: float, se: bool, y: int) -> nn.Sequential:
+    """Table 1 of the paper, for channels of the stem and the stages; ``depth`` is times blocks."""
+
+    def ends(old: int, new: int, *args: int) -> tuple[nn.Module, ...]:
+        return nn.Conv2d(old, new, *args, bias=False), nn.BatchNorm2d(new), nn.SiLU()
+
+    layers: list[nn.Module] = [*ends(3, widths[0], 3, 2, 1)]
+    for i, (kernel, stride, blocks) in enumerate(B0):
+        old, new = widths[i : i + 2]
+        for n in range(math.ceil(depth * blocks)):
+            own = (old, stride) if n == 0 else (new, 1)
+            layers.append(MBConvOfTorch(own[0], new, kernel, own[1], i, se))
+    last = 4 * widths[-1]
+    layers += [*ends(widths[-1], last, 1), nn.AdaptiveAvgPool2d(1), nn.Flatten()]
+    return nn.Sequential(*layers, nn.Linear(last, y))
+
+
+QUARTER_OF_B0 = (8, 4, 6, 10, 20, 28, 48, 80)
+EFFICIENTNETS = {  # channels worked out by hand: a quarter or an eighth of those published
+    "B0": ({}, QUARTER_OF_B0, 1.0),
+    "B2, without gates": ({"size": 2, "se": 0}, (8, 4, 6, 12, 22, 30, 52, 88), 1.2),
+    "an eighth of B0, on odd sides": ({"n": 4, "x": 40}, (4, 2, 3, 5, 10, 14, 24, 40), 1.0),
+}
+
+
+@pytest.mark.parametrize("case", EFFICIENTNETS)
+def test_efficientnet_is_that_of_torch(case: str) -> None:
+    """As it learns: batch norms normalise by the batch."""
+    torch.manual_seed(0)
+    knobs, widths, depth = EFFICIENTNETS[case]
+    sizes = {"n": 8, "x": 64, "b": 2, "y": 5, "se": 1, **knobs}
+    theirs = efficientnet_of_torch(widths, depth, bool(sizes["se"]), sizes["y"])
+    entry = ncd.catalogue["efficientnet"]
+    ours = [key for key, _ in ncd.compile(entry.build(**sizes)).named_parameters()]
+    keys = [key for key, _ in theirs.named_parameters()]
+    named = dict(zip(keys, ours, strict=True))
+    same(entry, sizes, theirs, named.__getitem__, lambda x: (theirs.train()(x),))
+
+
+@pytest.mark.parametrize("i", range(8))
+def test_efficientnet_has_the_parameters_of_transformers(i: int) -> None:
+    """On no memory: its own rounding of channels and blocks, at the multipliers of the authors."""
+    from transformers import EfficientNetConfig, EfficientNetForImageClassification
+
+    width = (1.0, 1.0, 1.1, 1.2, 1.4, 1.6, 1.8, 2.0)[i]
+    depth = (1.0, 1.1, 1.2, 1.4, 1.8, 2.2, 2.6, 3.1)[i]
+    config = EfficientNetConfig(
+        width_coefficient=width, depth_coefficient=depth, num_labels=1000,
+        hidden_dim=4 * round(320 * width),
+    )  # fmt: skip
+    with torch.device("meta"):
+        model = EfficientNetForImageClassification(config)
+    count = sum(weight.numel() for weight in model.parameters())
+    assert count == PARAMETERS["efficientnet"][f"efficientnet-b{i}"]
 
 
 def test_convnext_is_that_of_transformers() -> None:

@@ -243,6 +243,15 @@ PAGES: Mapping[str, Mapping[str, Said]] = {
             "PyTorch's documentation, Numerical accuracy, section TensorFloat-32"
         ),
     },
+    "efficientnet": {
+        "makes the channels six times more": lambda f: (
+            f.size("d_2") == 6 * f.size("c_2") and f.ops("expand")[0].op.kernel == 1
+        ),
+        "lets all three grow by fixed factors, 1.2, 1.1 and 1.15": (
+            "Tan and Le 2019: α = 1.2, β = 1.1, γ = 1.15"
+        ),
+        "each step makes about twice the work": lambda f: 1.9 < 1.2 * 1.1**2 * 1.15**2 < 2,
+    },
     "resnet": {
         "has two convolutions of 3 × 3": lambda f: (
             [cell.op.kernel for cell in f.ops("Conv")[1:3]] == [3, 3]

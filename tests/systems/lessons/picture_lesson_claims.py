@@ -8,9 +8,12 @@ import torch
 
 import ncd
 from ncd.app.panels.images.diffusion_steps import NAMES
+from ncd.app.panels.images.network_blocks import BlockMap, block_maps
 from ncd.circuit.circuit import Cell
 from ncd.run.seeding import example_inputs
 from ncd.systems.images.convolution_layers import field_sizes, stack_of
+from ncd.systems.images.efficientnet import SIZES, STAGES
+from ncd.systems.images.efficientnet import one_block as mbconv
 from tests.systems.lessons.facts import Claim, Facts, answer, growth_factor
 
 
@@ -35,6 +38,16 @@ def reads_mixed_pixels(f: Facts) -> bool:
     with torch.no_grad():
         first.copy_(first[:, order].clone())
     return torch.allclose(right, module(picture.flatten()[order].view_as(picture)), atol=1e-6)
+
+
+def mbconv_maps(f: Facts, *names: str) -> tuple[BlockMap, ...]:
+    """The maps of a block of stage 2 for one image."""
+    term = mbconv(2, **{**f.settings, "b": 1})
+    return block_maps(ncd.elaborate(term), *(names or ("expand", "depthwise", "project")))
+
+
+def gate_maps(f: Facts) -> tuple[BlockMap, ...]:
+    return mbconv_maps(f, "squeeze", "excite")
 
 
 def _last_of_block(f: Facts, cell: Cell) -> bool:
@@ -134,6 +147,45 @@ LESSONS: Mapping[str, Mapping[str, Claim]] = {
             )
             / 1e6
             < 5.5
+        ),
+    },
+    "efficientnet": {
+        "Seven stages of blocks.": lambda f: (
+            sum(fence.title.startswith("Stage") for fence in f.circuit.fences) == 7
+        ),
+        "The second block of stage 2 has 6 channels at both ends, and 36 inside.": lambda f: (
+            [(one.channels_in, one.channels_out) for one in mbconv_maps(f)]
+            == [(6, 36), (36, 36), (36, 6)]
+        ),
+        "The first block has 24 inside.": lambda f: f.size("d_1") == 24,
+        "We change one before its 3 × 3 convolution.": lambda f: (
+            f.circuit.producers["v20"].op.display_name == "Conv depthwise" and STAGES[1].kernel == 3
+        ),
+        "Which channels change behind it?": lambda f: (
+            f.answer == ("all of them" if "v30" in f.query["ask"] else "the same place only")
+        ),
+        "So for 36 channels the windows have 324 weights; if they mixed the channels, it would be "
+        "11,664.": lambda f: (
+            mbconv_maps(f)[1].parameters == 9 * 36 == 324 and 9 * 36 * 36 == 11_664
+        ),
+        "For 36 channels its two maps have 109 parameters, and take 144 operations beside 387 "
+        "thousand.": (
+            lambda f: (
+                sum(m.parameters for m in gate_maps(f)) == 109
+                and sum(m.flops for m in gate_maps(f)) == 144
+                and round(sum(m.flops for m in mbconv_maps(f)) / 1e3) == 387
+            )
+        ),
+        "The picture becomes twice as wide and high.": lambda f: growth_factor(f, "x") == 2,
+        "Almost four times as much.": lambda f: 3.9 < f.at(x=128).grows("flops") < 4,
+        "From B0 to B7 sides, channels and depth grow together, and the products a hundredfold.": (
+            lambda f: (
+                all(sorted(part) == [*part] for part in zip(*SIZES, strict=True))
+                and 90
+                < f.published("efficientnet-b7").cost.flops
+                / f.published("efficientnet-b0").cost.flops
+                < 110
+            )
         ),
     },
     "identity-resnet": {

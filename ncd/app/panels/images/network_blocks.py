@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-import ncd
 from ncd import Axes, space
 from ncd.app.figure.diagram import terms_in_a_row
 from ncd.app.panels.images import picture_parts as parts
@@ -17,11 +16,14 @@ from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene, numbers_origin
 from ncd.app.state.controls import Choice, Place
 from ncd.circuit.circuit import Circuit
-from ncd.circuit.costs import Cost
+from ncd.circuit.costs import cost_of
 from ncd.circuit.elaborate import elaborate
 from ncd.explain.colour_scale import ColourRange
 from ncd.language.axes import Array
+from ncd.language.terms import Term
 from ncd.site import markup
+from ncd.systems.images.efficientnet import STAGES
+from ncd.systems.images.efficientnet import one_block as mbconv
 from ncd.systems.images.resnet import one_block, residual_component
 
 # --- Two blocks: a channel and its kernel, and ConvNeXt's block beside a residual block
@@ -30,6 +32,7 @@ CHANNEL = Place("channel")
 KERNELS = 24  # that are shown
 SIDE, SMALL = 148, 44  # pixels of a map and of a kernel
 WIDE, TALL = 330, 84  # pixels of a profile
+CSS = read_static("panels/learning/feature_maps.css")
 
 
 @dataclass(frozen=True)
@@ -83,18 +86,22 @@ def _gallery(kernels: Tensor, at: int) -> str:
 def steps(scene: Scene) -> tuple[tuple[BlockMap, ...], tuple[BlockMap, ...]]:
     """Returns the maps of the first block here, and those of a residual block as wide."""
     c, side = scene.settings["c"], max(1, scene.settings["x"] // 4)
+    return block_maps(scene.circuit, "dwconv", "pwconv1", "pwconv2"), residual_maps(c, side)
+
+
+def residual_maps(c: int, side: int) -> tuple[BlockMap, ...]:
+    """Returns the maps of a residual block of c channels, on an image of such a side."""
     term = Axes(b=1, n=c, n_b=max(1, c // 4), x=space(side, side))(
         residual_component("n", "n_b", "x")
     )
-    here = _steps(scene.circuit, scene.cost, ("dwconv", "pwconv1", "pwconv2"))
-    plain = _steps(ncd.elaborate(term), ncd.cost(term), ("conv_1", "conv_2", "conv_3"))
-    return here, plain
+    return block_maps(elaborate(term), "conv_1", "conv_2", "conv_3")
 
 
-def _steps(circuit: Circuit, cost: Cost, names: tuple[str, ...]) -> tuple[BlockMap, ...]:
-    """Returns the first cell of each name as a step."""
-    costs = {op.node: op for op in cost.ops}
-    cells = [next(cell for cell in circuit.cells if cell.name == name) for name in names]
+def block_maps(circuit: Circuit, *names: str) -> tuple[BlockMap, ...]:
+    """Returns the first op of each name as a map of a block; none for a name that is not there."""
+    costs = cost_of(circuit).by_node
+    found = {cell.name: cell for cell in reversed(circuit.cells)}
+    cells = [found[name] for name in names if name in found]
     return tuple(
         BlockMap(
             cell.name,
@@ -114,21 +121,33 @@ def _channels(array: Array) -> int:
 
 def _comparison_html(scene: Scene) -> str:
     """Returns a profile and a table for each of both blocks."""
-    here, plain = steps(scene)
-    most = max(step.channels_out for step in (*here, *plain))
     size = 2 * scene.settings["r"] + 1
     named = {
         "dwconv": f"{size} × {size}, each channel by itself",
         "pwconv1": "1 × 1, four times wider",
         "pwconv2": "1 × 1, back",
+    }
+    return beside_residual("ConvNeXt: wide inside", named, *steps(scene), scene.dark)
+
+
+def beside_residual(
+    title: str,
+    named: Mapping[str, str],
+    here: tuple[BlockMap, ...],
+    plain: tuple[BlockMap, ...],
+    dark: bool,
+) -> str:
+    """Returns a block beside a residual one; ``named`` tells what each of its maps does."""
+    most = max(step.channels_out for step in (*here, *plain))
+    told = {
+        **named,
         "conv_1": "1 × 1, four times narrower",
         "conv_2": "3 × 3, all channels with all",
         "conv_3": "1 × 1, back",
     }
-    dark = scene.dark
     return parts.row(
-        _side("ConvNeXt: wide inside", here, most, named, markup.colour("note", dark)),
-        _side("Residual: narrow inside", plain, most, named, markup.colour("residual", dark)),
+        _side(title, here, most, told, markup.colour("note", dark)),
+        _side("Residual: narrow inside", plain, most, told, markup.colour("residual", dark)),
     )
 
 
@@ -169,10 +188,81 @@ def profile(block: tuple[BlockMap, ...], most: int, colour: str) -> str:
     )
 
 
+# --- The MBConv panel: a block of EfficientNet beside a residual block, and as a diagram
+
+STAGE = Choice("stage", ("2", "3", "4", "5", "6"), "2")  # those with blocks that keep their sides
+
+
+def show_mbconv(scene: Scene) -> None:
+    """Shows a block of the chosen stage for one image, beside a residual block as wide."""
+    stage = int(STAGE.value)
+    circuit = elaborate(_block_of_stage(scene))
+    here = block_maps(circuit, "expand", "depthwise", "project")
+    array = circuit.inputs[0].array
+    plain = residual_maps(here[-1].channels_out, array[-1].shape[0])
+    kernel = STAGES[stage - 1].kernel
+    named = {
+        "expand": "1 × 1, six times wider",
+        "depthwise": f"{kernel} × {kernel}, each channel by itself",
+        "project": "1 × 1, back",
+    }
+    html = beside_residual("MBConv: wide inside", named, here, plain, scene.dark)
+    html_panel.render(
+        f"<style>{CSS}</style>{html}"
+        f"<p>{_weights_if_mixing(here, kernel)} {_gate_cost(circuit)}</p>"
+        f'<div class="images">A block of stage {STAGE.html()}</div>',
+        "mbconv",
+        MBCONV.controls,
+    )
+
+
+MBCONV = Panel("One block", show_mbconv, needs_run=False, controls=(STAGE,), follows_moves=True)
+
+
+def show_block_diagram(scene: Scene) -> None:
+    """Shows the diagram of a block of the chosen stage."""
+    figure = terms_in_a_row((_block_of_stage(scene),), "=", scene)
+    html = f'<style>{CSS}</style><div class="images">A block of stage {STAGE.html()}</div>{figure}'
+    html_panel.render(html, "inside", BLOCK_DIAGRAM.controls)
+
+
+BLOCK_DIAGRAM = Panel(
+    "Inside", show_block_diagram, needs_run=False, controls=(STAGE,), follows_moves=True
+)
+
+
+def _block_of_stage(scene: Scene) -> Term:
+    return mbconv(int(STAGE.value), **{**scene.settings, "b": 1})
+
+
+def _weights_if_mixing(block: tuple[BlockMap, ...], kernel: int) -> str:
+    """Returns how many weights the window has, and how many if it mixed channels as well."""
+    wide = block[-1].channels_in
+    own, mixed = (markup.plural(kernel**2 * n, "weight") for n in (wide, wide**2))
+    return (
+        f"As its window mixes no channels, it has {own}; among {wide} channels it would have "
+        f"<b>{mixed}</b> if it did."
+    )
+
+
+def _gate_cost(circuit: Circuit) -> str:
+    """Returns what squeeze-and-excitation costs, and why it is cheap; nothing where it is off."""
+    maps = block_maps(circuit, "squeeze", "excite")
+    if not maps:
+        return ""
+    parameters, flops = (
+        sum(getattr(one, what) for one in maps) for what in ("parameters", "flops")
+    )
+    return (
+        f"Squeeze-and-excitation weights each channel, by maps from the means of all channels to "
+        f"{maps[0].channels_out} numbers and back: {parameters:,} parameters, and only "
+        f"{markup.amount(flops)} FLOPs, as they see one number of a channel."
+    )
+
+
 # --- The One block panel: a block of the identity ResNet as one box, and what is in it
 
 BLOCK = Choice("block", ("1", "2", "3"), "2")  # the second makes images smaller
-CSS = read_static("panels/learning/feature_maps.css")
 
 
 def show_one_block(scene: Scene) -> None:

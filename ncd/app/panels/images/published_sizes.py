@@ -15,7 +15,7 @@ from ncd.circuit.elaborate import elaborate
 from ncd.circuit.knob import Knob
 from ncd.site import markup
 from ncd.systems.catalogue_entry import Entry
-from ncd.systems.images import published_resnet, vgg
+from ncd.systems.images import efficientnet, published_resnet, vgg
 
 # --- The panel of any network whose first knob chooses between its presets
 
@@ -56,7 +56,7 @@ def _table(scene: Scene, knob: Knob, unit: str, rows: Sequence[SizesRow]) -> str
     chosen = scene.settings[knob.name]
     heads = "".join(
         f'<th scope="col"><button type="button" class="plain" data-pick="{knob.name}={i}" '
-        f'aria-pressed="{str(i == chosen).lower()}">{name} {unit}</button></th>'
+        f'aria-pressed="{str(i == chosen).lower()}">{f"{name} {unit}".strip()}</button></th>'
         for i, name in enumerate(knob.names)
     )
     costs = [published_cost(scene.entry, i) for i in range(len(knob.names))]
@@ -64,15 +64,20 @@ def _table(scene: Scene, knob: Knob, unit: str, rows: Sequence[SizesRow]) -> str
         SizesRow("parameters", [f"{cost.parameters:,}" for cost in costs]),
         SizesRow("products", [markup.amount(cost.flops // 2) for cost in costs]),
     )
+    has_sides = any(row.side for row in rows)
+    beside = '<th scope="col">side</th>' if has_sides else ""
+    body = "".join(_row(row, has_sides) for row in (*rows, *counts))
     return (
-        f'<div class="scroll"><table><thead><tr><td></td><th scope="col">side</th>{heads}</tr>'
-        f"</thead><tbody>{''.join(map(_row, (*rows, *counts)))}</tbody></table></div>"
+        f'<div class="scroll"><table><thead><tr><td></td>{beside}{heads}</tr>'
+        f"</thead><tbody>{body}</tbody></table></div>"
     )
 
 
-def _row(row: SizesRow) -> str:
-    own = "".join(f"<td>{cell}</td>" for cell in row.cells)
-    return f'<tr><th scope="row">{row.name}</th><td>{row.side}</td>{own}</tr>'
+def _row(row: SizesRow, has_side: bool) -> str:
+    own = "".join(
+        f"<td>{cell}</td>" for cell in ((row.side, *row.cells) if has_side else row.cells)
+    )
+    return f'<tr><th scope="row">{row.name}</th>{own}</tr>'
 
 
 def pick(knob: Knob, picked: str) -> None:
@@ -142,4 +147,38 @@ VGG_SIZES = published_sizes(
     "For images of 224 × 224 and 1,000 classes. Parameters and products are counted from the "
     "terms. The paper calls the columns A, B, D and E, and counts 133, 133, 138 and 144 million "
     "parameters.",
+)
+
+# --- EfficientNet
+
+
+def _efficientnet_rows() -> list[SizesRow]:
+    sizes = efficientnet.SIZES
+    stages = [
+        SizesRow(
+            f"stage {i}, {stage.kernel} × {stage.kernel}",
+            [
+                f"{efficientnet.channels_at(stage.channels, size)} "
+                f"<b>× {efficientnet.blocks_at(stage.blocks, size)}</b>"
+                for size in sizes
+            ],
+        )
+        for i, stage in enumerate(efficientnet.STAGES, 1)
+    ]
+    return [
+        SizesRow("width", [f"× {size.width / 10:g}" for size in sizes]),
+        SizesRow("depth", [f"× {size.depth / 10:g}" for size in sizes]),
+        SizesRow("sides", [str(size.side) for size in sizes]),
+        *stages,
+    ]
+
+
+EFFICIENTNET_SIZES = published_sizes(
+    efficientnet.EFFICIENTNET,
+    "",
+    _efficientnet_rows(),
+    "A stage has so many channels, and so many blocks. One step of compound scaling "
+    "multiplies the depth by 1.2, the width by 1.1 and the sides of images by 1.15, and so the "
+    "products by about 1.2 · 1.1² · 1.15² = 1.92. Parameters and products are counted from the "
+    "terms; the paper counts 5.3, 7.8, 9.2, 12, 19, 30, 43 and 66 million parameters.",
 )
