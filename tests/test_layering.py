@@ -93,6 +93,7 @@ ROOMS: dict[str, set[str]] = {
         "language",
         "circuit",
         "ops",
+        "notation",
         "systems",
         "read",
         "findings",
