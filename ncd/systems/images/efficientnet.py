@@ -96,7 +96,7 @@ def efficientnet(
     x: int = 64,
     b: int = 2,
     y: int = 10,
-    se: int = 1,
+    squeeze: int = 1,
 ) -> Term:
     """Returns scores of y classes for b images of x × x in three colours, ``b c x -> b y``.
 
@@ -106,7 +106,7 @@ def efficientnet(
         x: The height and width of an image.
         b: The images.
         y: The classes.
-        se: Whether channels are weighted by squeeze-and-excitation.
+        squeeze: Whether channels are weighted by squeeze-and-excitation.
 
     Source: Tan and Le 2019, "EfficientNet: Rethinking Model Scaling for Convolutional Neural
     Networks", table 1; sizes, rounding and padding are those of torchvision. Stochastic depth and
@@ -117,14 +117,14 @@ def efficientnet(
     5288548
     """
     own = SIZES[size]
-    stages = tuple(_stage(i, own, n, bool(se)) for i in range(1, len(STAGES) + 1))
+    stages = tuple(_stage(i, own, n, bool(squeeze)) for i in range(1, len(STAGES) + 1))
     return _axes(own, n, x=x, b=b, y=y)(_efficientnet(stages))
 
 
-def one_block(i: int, size: int, n: int, x: int, b: int, y: int, se: int) -> Term:
+def one_block(i: int, size: int, n: int, x: int, b: int, y: int, squeeze: int) -> Term:
     """Returns a block of a stage, as those behind the first one are."""
     own = SIZES[size]
-    return _axes(own, n, x=x, b=b, y=y)(_same_block(i, own, n, bool(se)))
+    return _axes(own, n, x=x, b=b, y=y)(_same_block(i, own, n, bool(squeeze)))
 
 
 def _axes(size: EfficientNetSize, n: int, x: int, **others: int) -> Axes:
@@ -168,23 +168,23 @@ def _efficientnet(stages: tuple[Term, ...]) -> Term:
 
 
 @lru_cache(64)
-def _stage(i: int, size: EfficientNetSize, n: int, se: bool) -> Block:
+def _stage(i: int, size: EfficientNetSize, n: int, squeeze: bool) -> Block:
     """Returns a stage: a block that changes channels and sides, then blocks that keep them."""
     stage = STAGES[i - 1]
-    term: Term = _block(i, i - 1, stage.stride, size, n, se)
+    term: Term = _block(i, i - 1, stage.stride, size, n, squeeze)
     if (count := blocks_at(stage.blocks, size)) > 1:
-        term >>= Repeat((_same_block(i, size, n, se),) * (count - 1), "blocks")
+        term >>= Repeat((_same_block(i, size, n, squeeze),) * (count - 1), "blocks")
     return Block(term, f"Stage ${i}$", "folded", f"stage{i}")
 
 
-def _same_block(i: int, size: EfficientNetSize, n: int, se: bool) -> Term:
+def _same_block(i: int, size: EfficientNetSize, n: int, squeeze: bool) -> Term:
     array = f"b c_{i} {_place(i)}"
-    body = _block(i, i, 1, size, n, se)
+    body = _block(i, i, 1, size, n, squeeze)
     return Block(Copy(array) >> body @ Id(array) >> Add(), "MBConv", "shortcut")
 
 
 @lru_cache(256)
-def _block(i: int, old: int, stride: int, size: EfficientNetSize, n: int, se: bool) -> Term:
+def _block(i: int, old: int, stride: int, size: EfficientNetSize, n: int, squeeze: bool) -> Term:
     """Returns a block of stage i from the channels of stage ``old``: wide, cheap, narrow."""
     stage, before, x = STAGES[i - 1], _place(i if old == i else i - 1), _place(i)
     inside = f"d_{old}" if stage.expands else f"c_{old}"
@@ -206,7 +206,7 @@ def _block(i: int, old: int, stride: int, size: EfficientNetSize, n: int, se: bo
     return Then(
         *((Block(expand >> SILU, "Expand", "linear"),) if stage.expands else ()),
         Block(with_batch_norm(along, inside, "depthwise_bn") >> SILU, "Depthwise", "window"),
-        *((_squeeze_excite(inside, f"q_{old}", x),) if se else ()),
+        *((_squeeze_excite(inside, f"q_{old}", x),) if squeeze else ()),
         Block(project, "Project", "linear"),
     )
 
@@ -255,7 +255,7 @@ EFFICIENTNET = Entry(
             least=1,
         ),
         Knob("y", 2, 20, 10, help="classes", reason="1,000 in the paper"),
-        switch("se", 1, "squeeze-and-excitation", "off: no channel is weighted"),
+        switch("squeeze", 1, "squeeze-and-excitation", "off: no channel is weighted"),
     ),
     system=efficientnet,
     section="Images",
@@ -263,7 +263,7 @@ EFFICIENTNET = Entry(
     presets=tuple(
         Preset(
             f"efficientnet-{size.name.lower()}",
-            {"size": i, "n": STEM, "x": size.side, "b": 1, "y": 1000, "se": 1},
+            {"size": i, "n": STEM, "x": size.side, "b": 1, "y": 1000, "squeeze": 1},
             _TAN,
             f"EfficientNet-{size.name}",
         )

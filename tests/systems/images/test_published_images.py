@@ -277,7 +277,7 @@ def efficientnet_of_torch(widths: tuple[int, ...], depth: float, se: bool, y: in
 QUARTER_OF_B0 = (8, 4, 6, 10, 20, 28, 48, 80)
 EFFICIENTNETS = {  # channels worked out by hand: a quarter or an eighth of those published
     "B0": ({}, QUARTER_OF_B0, 1.0),
-    "B2, without gates": ({"size": 2, "se": 0}, (8, 4, 6, 12, 22, 30, 52, 88), 1.2),
+    "B2, without gates": ({"size": 2, "squeeze": 0}, (8, 4, 6, 12, 22, 30, 52, 88), 1.2),
     "an eighth of B0, on odd sides": ({"n": 4, "x": 40}, (4, 2, 3, 5, 10, 14, 24, 40), 1.0),
 }
 
@@ -287,8 +287,8 @@ def test_efficientnet_is_that_of_torch(case: str) -> None:
     """As it learns: batch norms normalise by the batch."""
     torch.manual_seed(0)
     knobs, widths, depth = EFFICIENTNETS[case]
-    sizes = {"n": 8, "x": 64, "b": 2, "y": 5, "se": 1, **knobs}
-    theirs = efficientnet_of_torch(widths, depth, bool(sizes["se"]), sizes["y"])
+    sizes = {"n": 8, "x": 64, "b": 2, "y": 5, "squeeze": 1, **knobs}
+    theirs = efficientnet_of_torch(widths, depth, bool(sizes["squeeze"]), sizes["y"])
     entry = ncd.catalogue["efficientnet"]
     ours = [key for key, _ in ncd.compile(entry.build(**sizes)).named_parameters()]
     keys = [key for key, _ in theirs.named_parameters()]

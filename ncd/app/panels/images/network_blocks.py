@@ -253,9 +253,10 @@ def _gate_cost(circuit: Circuit) -> str:
     parameters, flops = (
         sum(getattr(one, what) for one in maps) for what in ("parameters", "flops")
     )
+    numbers = markup.plural(maps[0].channels_out, "number")
     return (
         f"Squeeze-and-excitation weights each channel, by maps from the means of all channels to "
-        f"{maps[0].channels_out} numbers and back: {parameters:,} parameters, and only "
+        f"{numbers} and back: {parameters:,} parameters, and only "
         f"{markup.amount(flops)} FLOPs, as they see one number of a channel."
     )
 

@@ -55,7 +55,8 @@ def test_a_block_is_wide_inside_and_costs_what_its_layers_cost(stage: int) -> No
         in (told.text)
     )
     gate = weights(nn.Linear(wide, narrow), nn.Linear(narrow, wide))
-    assert f"to {narrow} numbers and back: {gate:,} parameters, and only " in told.text
+    numbers = "1 number" if narrow == 1 else f"{narrow} numbers"
+    assert f"to {numbers} and back: {gate:,} parameters, and only " in told.text
     outlines = [own["aria-label"] for own in tags(told.html, "svg") if "aria-label" in own]
     assert outlines[0] == f"channels: {c} → {wide} → {wide} → {c}"
     pressed = [own["aria-pressed"] for own in tags(told.html, "button")]
@@ -64,7 +65,7 @@ def test_a_block_is_wide_inside_and_costs_what_its_layers_cost(stage: int) -> No
 
 
 def test_a_block_without_gates_says_nothing_of_them() -> None:
-    told = shown(MBCONV, scene("efficientnet", se=0))
+    told = shown(MBCONV, scene("efficientnet", squeeze=0))
     assert "Squeeze-and-excitation" not in told.text
     assert "it has 324 weights; among 36 channels it would have 11,664 weights if it" in told.text
 
