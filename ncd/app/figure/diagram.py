@@ -483,23 +483,30 @@ def terms_in_a_row(
 
     A sign is ``=``, or has words before it, as in ``×4 Broadcasting ↦``. With ``paint`` it stands
     in an arrow of that colour. With ``box``, the title of a block, the first term is collapsed to
-    it. The notes are callouts of the last term; on a phone they are sentences above.
+    it. The notes are callouts of the last term; on a phone they are sentences above. A panel may be
+    narrower than the diagram's column, beside which it stands: it then shows a figure for a phone.
     """
     notes = dict(notes) if scene.show_callouts else {}
     bands, room = scene.entry.bands, float(scene.column_width or WIDTH)
-    above = "".join(f"<p>{note_html(note)}</p>" for note in notes.values() if scene.narrow)
 
-    def make() -> str:
-        look: dict[str, Any] = {"bands": bands, "cells": cells, "dark": scene.dark, "width": room}
+    def figure(width: float, is_narrow: bool) -> str:
+        look: dict[str, Any] = {"bands": bands, "cells": cells, "dark": scene.dark, "width": width}
         shut: list[CollapseOption] = [(box,) if box else "auto", *["auto"] * len(terms[1:])]
         pairs = zip(terms, shut, strict=True)
         parts = [draw(term, scene.labels, folded=own, **look) for term, own in pairs]
-        whole = draw_equation(parts, sign, room, paint)
+        whole = draw_equation(parts, sign, width, paint)
+        above = "".join(f"<p>{note_html(note)}</p>" for note in notes.values() if is_narrow)
         if not above:
             whole = with_callouts(whole, elaborate(terms[-1]), notes)
         return above + INTERACTIVE_ATTRIBUTES.sub(
             "", f'<div class="drawing">{whole.svg(fonts=False)}</div>'
         )
+
+    def make() -> str:
+        if scene.narrow:
+            return figure(room, True)
+        tight = figure(float(selection.WIDTHS[0]), True)
+        return f'<div class="roomy">{figure(room, False)}</div><div class="tight">{tight}</div>'
 
     key = (*terms[:-1], sign, *notes.items(), box, cells, paint, scene.labels, scene.dark, room)
     return cached_value("beside", terms[-1], *key, make=make)

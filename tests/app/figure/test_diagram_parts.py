@@ -313,10 +313,11 @@ def test_terms_stand_side_by_side_with_notes_above_on_a_phone() -> None:
     linear = next(iter(ncd.elaborate(CHAIN).cells)).id
     notes = {linear: "a note"}
     drawn = terms_in_a_row((CHAIN, CHAIN), "=", wide, notes)
-    assert "<p>a note</p>" not in drawn and "data-node" not in drawn
+    roomy, tight = drawn.removeprefix('<div class="roomy">').split('</div><div class="tight">')
+    assert "<p>a note</p>" not in roomy and "data-node" not in drawn
     assert terms_in_a_row((CHAIN, CHAIN), "=", wide) != drawn
     narrow = terms_in_a_row((CHAIN, CHAIN), "=", phone, notes)
-    assert narrow.startswith("<p>a note</p>")
+    assert narrow.startswith("<p>a note</p>") and tight == f"{narrow}</div>"
     assert "a note" not in terms_in_a_row(
         (CHAIN, CHAIN), "=", replace(phone, show_callouts=False), notes
     )
