@@ -47,7 +47,7 @@ def vgg(depth: int = 2, n: int = 4, m: int = 256, x: int = 192, y: int = 10) -> 
     Recognition", table 1. The dropout of its training is left out.
 
     >>> import ncd
-    >>> [ncd.cost(vgg(depth, n=64, m=4096, y=1000)).parameters for depth in (0, 2, 3)]
+    >>> [ncd.cost(vgg(depth, 64, 4096, 224, 1000)).parameters for depth in (0, 2, 3)]
     [132863336, 138357544, 143667240]
     """
     channels = {f"n_{i}": n * wider(i) for i in STAGES}
