@@ -12,9 +12,11 @@ from collections import Counter
 from pathlib import Path
 from time import process_time
 from typing import Any
+from unittest.mock import patch
 
 import ncd
 from ncd.app.page.own_page import cleaned_text
+from ncd.app.scene import own_entry
 from ncd.app.scene.own_entry import custom_entry
 from ncd.errors import NCDError
 from ncd.notation.term_reader import TextError
@@ -25,9 +27,11 @@ from tests.support.watched import BAD, of_torch
 OWN = str(Path(ncd.__file__).parents[1] / "assets" / "fonts")
 
 
-def no_source(text: str) -> Reading:
+class NoReader:
     """Stands in for the process that reads PyTorch source, which has hostile texts of its own."""
-    raise TextError("this is source", 1, 1)
+
+    def read(self, text: str, session: str) -> Reading:
+        raise TextError("this is source", 1, 1)
 
 
 def ours(event: str, args: tuple[Any, ...]) -> bool:
@@ -50,7 +54,7 @@ def shown(text: str) -> str:
 
 def main() -> None:
     first, after = map(int, sys.argv[1:])
-    _pasted = no_source
+    patch.object(own_entry, "reader", NoReader).start()
     for kind in KINDS.values():
         shown(next(iter(kind())))
     shown("b i, i j -> b j")
