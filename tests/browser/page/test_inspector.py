@@ -113,7 +113,7 @@ def test_a_drawing_in_a_panel_is_scrolled_rather_than_too_small_to_read(
 ) -> None:
     page.set_viewport_size({"width": 1440, "height": 900})
     opened(page, f"{address}/broadcasting")
-    drawn = page.get_by_role("tabpanel").locator(".drawing > svg").first
+    drawn = page.get_by_role("tabpanel").locator(".tight .drawing > svg").first
     expect(drawn).to_be_visible()
     sizes = drawn.evaluate("""svg => [...svg.querySelectorAll("text")].map(
         (text) => parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a)""")
