@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from ncd.notation.call_form import shape_line
-from ncd.read.described_input import with_described_input
+from ncd.read.described_input import whole_input, with_described_input
 from ncd.read.prose import KEYWORDS, comment_prose
 from ncd.read.recognise import strip_prompts
 
@@ -135,11 +135,7 @@ def _input_shape(layer: tuple[str, str], words: str) -> tuple[int, ...]:
     if not sides:
         return (count, *given) if batch and given[0] != count else given
     channels = arguments[0] if arguments and "Pool" not in name else 1
-    if len(given) == sides + 1 and given[0] != channels == given[-1]:
-        given = (channels, *given[:-1])  # a picture with its channels last
-    if len(given) == sides:
-        given = (channels, *given)
-    return (count, *given) if len(given) == sides + 1 else given
+    return tuple(whole_input([*given], sides, channels, count))
 
 
 def _arguments(call: str) -> list[int]:

@@ -60,17 +60,17 @@ async def answer_frame(scope: Scope, receive: Receive, send: Send) -> None:
     asked = dict(request.query_params) if len(request.url.query) <= MAX_QUERY else {}
     response: Response = PlainTextResponse(NOT_FOUND_TEXT, 404)
     try:
-        if found := await run_in_threadpool(asked_frame, asked):
+        if found := await run_in_threadpool(frame_of_query, asked):
             response = JSONResponse(found, headers=FRESH)
     except NCDError as error:
         response = PlainTextResponse(str(error), 503)
     await response(scope, receive, send)
 
 
-def asked_frame(asked: dict[str, str]) -> dict[str, Any] | None:
+def frame_of_query(asked: dict[str, str]) -> dict[str, Any] | None:
     """Returns a picture, its box and its words; None if there is no such step or size.
 
-    >>> asked_frame({"step": "2", "size": "8"})["svg"][:4], asked_frame({"step": "9"})
+    >>> frame_of_query({"step": "2", "size": "8"})["svg"][:4], frame_of_query({"step": "9"})
     ('<svg', None)
     """
     number, size = (_number(asked.get(name, "")) for name in ("step", "size"))

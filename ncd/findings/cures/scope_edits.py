@@ -39,7 +39,7 @@ def name_edits(failure: Failure) -> Iterator[Candidate]:
     kept = next((name for name in TAKES if getattr(layer, name, 0)), "")
     word = next((one.value for one in made.keywords if one.arg == kept), None)
     argument = word or next(iter(made.args), None)
-    value = _given_size(failure)
+    value = _incoming_features(failure)
     if argument is None or value < LEAST_NAMED_SIZE or value == getattr(layer, kept):
         return
     for name in _names(failure, made, value):
@@ -56,7 +56,7 @@ def name_edits(failure: Failure) -> Iterator[Candidate]:
         yield Candidate((edit,), 0.8 + failure.has_misplaced_axis, "name")
 
 
-def _given_size(failure: Failure) -> int:
+def _incoming_features(failure: Failure) -> int:
     """Returns the size that a layer gets where it takes its features or channels; 0 if unknown."""
     layer, values = failure.layer, failure.values()
     if isinstance(layer, _ConvNd):
@@ -73,7 +73,7 @@ def _names(failure: Failure, made: ast.Call, value: int, loose: bool = False) ->
     """
     layers = failure.trace.recorder.layers
     owner = next((x.module for x in reversed(layers) if isinstance(x.module, SourceModule)), None)
-    taken = _whole_numbers(owner.__dict__.get(SETTINGS, {})) if owner is not None else {}
+    taken = _whole_number_settings(owner.__dict__.get(SETTINGS, {})) if owner is not None else {}
     local = _assigned_sizes(failure.trace.tree, made, taken)
     yield from (name for name, size in reversed(local.items()) if size == value)
     plain = loose or not failure.trace.symbolic  # then equal numbers are all that is known
@@ -84,7 +84,7 @@ def _names(failure: Failure, made: ast.Call, value: int, loose: bool = False) ->
             yield name
 
 
-def _whole_numbers(settings: Mapping[str, Any]) -> dict[str, Any]:
+def _whole_number_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the whole numbers among settings, and those of their objects, by their names."""
     found: dict[str, Any] = {}
     for name, value in settings.items():

@@ -16,7 +16,7 @@ from ncd.app.host.ninety_seconds_endpoint import (
     MAX_QUERY,
     NOT_FOUND_TEXT,
     PATH,
-    asked_frame,
+    frame_of_query,
     lesson,
     page_html,
     presenter_link,
@@ -102,7 +102,7 @@ def test_the_page_has_every_step_and_its_pictures_come(client: TestClient) -> No
     for name in re.findall(r'(?:href|src)="\./(ncd-[^"]+)"', found.text):
         assert client.get(f"/{name}").status_code == 200
     facts = client.get(f"/{PATH}.json?step=4&size=7&narrow=1&dark=1").json()
-    own = asked_frame({"step": "4", "size": "7", "narrow": "1", "dark": "1"})
+    own = frame_of_query({"step": "4", "size": "7", "narrow": "1", "dark": "1"})
     assert own is not None and facts == own | {name: [*own[name]] for name in ("box", "room")}
 
 
@@ -136,7 +136,7 @@ def test_a_server_that_may_not_run_it_says_so(
     def refuse(*_: object) -> None:
         raise ncd.LimitError("it needs 9 bytes", cure="more")
 
-    for name in ("page_html", "asked_frame"):
+    for name in ("page_html", "frame_of_query"):
         monkeypatch.setattr(ninety_seconds_endpoint, name, refuse)
     for address in (f"/{PATH}", f"/{PATH}.json?step=2&size=8"):
         found = client.get(address)

@@ -91,14 +91,14 @@ def _chart(step: WeightStep, rate: float) -> str:
     shares = (rate * step.change / step.weights).abs()
     powers = shares[shares > 0].log2().clamp(LOW, HIGH - 0.1)
     counts = [int(n) for n in torch.histc(powers, HIGH - LOW, LOW, HIGH)]
-    kept = sorted(_kept_formats().values(), key=lambda format: format.epsilon)
+    kept = sorted(_weight_formats().values(), key=lambda format: format.epsilon)
     marks = {format.name.removeprefix("float8 "): log2(format.epsilon / 2) for format in kept}
     return bin_chart(
         "Step / weight, and half of each ε", counts, (LOW, HIGH), marks, KEPT, power_of_two
     )
 
 
-def _kept_formats() -> dict[str, FloatFormat]:
+def _weight_formats() -> dict[str, FloatFormat]:
     """Returns the formats in which weights are kept: in tf32 they are multiplied only."""
     return {key: format for key, format in FORMATS.items() if key != "tf32"}
 
@@ -107,7 +107,7 @@ def _table(step: WeightStep, rate: float) -> str:
     """Returns a row for each format: the weights that stay, and what becomes of one weight."""
     weight, change = step.middle()
     body = []
-    for key, format in _kept_formats().items():
+    for key, format in _weight_formats().items():
         before = format.round_number(weight)
         after = format.round_number(before + rate * change)
         button = FORMAT.button(key, format.name, key == FORMAT.value)

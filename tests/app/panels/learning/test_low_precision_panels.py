@@ -275,7 +275,7 @@ def test_one_weight_is_shown_before_and_after() -> None:
         f"{sign} {markup.digits(abs(1e-3 * change))}",
     ]
     assert [row[0] for row in rows] == [name for name in NAMES if name != "tf32"]
-    for row, (key, format) in zip(rows, vanishing_update._kept_formats().items(), strict=True):
+    for row, (key, format) in zip(rows, vanishing_update._weight_formats().items(), strict=True):
         before = format.round_number(weight)
         assert key != "tf32" and row[1] == percent(own.unchanged_share(1e-3, format))
         after = format.round_number(before + 1e-3 * change)
