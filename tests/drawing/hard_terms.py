@@ -18,7 +18,9 @@ from ncd import (
     Id,
     LayerNorm,
     Linear,
+    Map,
     Named,
+    Reduce,
     Repeat,
     Scale,
     Softmax,
@@ -243,6 +245,20 @@ def named_behind_an_op() -> Term:
     return SIZES(Id("a b") >> Softmax("b") >> Elementwise("relu") >> Named("a b", "x"))
 
 
+def box_beside_a_map_of_a_number() -> Term:
+    """The map has no wire before it, and the box is higher there than its output is."""
+    sizes = Axes(a=2, b=3, c=4, e=6)
+    quotient = Map("a b c, a c -> a b c", "$1 / $2")
+    return sizes(Id("a b c, a c, ()") >> quotient @ Linear("() -> e", "Q"))
+
+
+def softmax_beside_a_minimum() -> Term:
+    """Both bend towards each other, as their outputs change places behind them."""
+    sizes = Axes(b=2, c=3, d=4, m=2, n=3, u=space(4, 4))
+    both = Softmax("u") @ Reduce("c d -> ()", "min") @ Id("n m")
+    return sizes(Id("u, b c d, n m") >> both >> Wire("u, b, n m -> n m, u, b"))
+
+
 TERMS: dict[str, Callable[[], Term]] = {
     term.__name__: term
     for term in (
@@ -280,5 +296,7 @@ TERMS: dict[str, Callable[[], Term]] = {
         two_cross_attentions,
         saved_by_the_first,
         named_behind_an_op,
+        box_beside_a_map_of_a_number,
+        softmax_beside_a_minimum,
     )
 }

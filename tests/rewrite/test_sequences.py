@@ -34,8 +34,8 @@ def places(term: Term, kind: str) -> list[str]:
 def one_of(term: Term, r: random.Random) -> Rewrite | None:
     """A rewrite at some place: first its rule is chosen, so that each is tried."""
     for _ in range(6):
-        at = r.choice(places(term, r.choice(("op", "op", "array", "block", "axis"))))
-        found = ncd.rewrites(term, at)
+        here = places(term, r.choice(("op", "op", "array", "block", "axis")))
+        found = ncd.rewrites(term, r.choice(here)) if here else []
         if found:
             name = r.choice(sorted({one.name for one in found}))
             return r.choice([one for one in found if one.name == name])

@@ -104,12 +104,6 @@ def footroom(glyph: Glyph) -> float:
 
 
 @lru_cache(maxsize=4096)
-def is_box(glyph: Glyph) -> bool:
-    """Returns whether a mark stands across all wires of its op, before and after it."""
-    return any(kind(mark).spans for mark in glyph.marks)
-
-
-@lru_cache(maxsize=4096)
 def names_its_array(glyph: Glyph) -> bool:
     """Returns whether the wires of an array begin at its name here."""
     return any(kind(mark).names_array for mark in glyph.marks)

@@ -36,7 +36,6 @@ from ncd.drawing.marks.marks import (
     foreign,
     headroom,
     in_marks,
-    is_box,
     kind,
     mark_bend,
     mark_width,
@@ -157,7 +156,7 @@ def rows(plan: Plan, gaps: Gaps, repeats: Sequence[RepeatedPart] = ()) -> list[R
         for unit in plan.steps[s - 1] if s else ():
             part.step(unit, spread[s])
         if s > part.first:
-            part.separate_boxes(plan.steps[s - 1])
+            part.separate_glyphs(plan.steps[s - 1])
         if before.get(s, -1) >= part.first:
             part.want_level(plan, before[s], s)
         if s in wholes or s == len(plan.states) - 1:
@@ -214,7 +213,7 @@ class _LevelProblem:
         ] = {}  # of the latest state, and of borders
         self.bends = {(0, 1, 0.0): (HEIGHT, HEIGHT)}
         self.gaps: list[Bend] = []
-        self.box_gaps: list[Bend] = []  # few are needed, as those of the states keep most boxes
+        self.glyph_gaps: list[Bend] = []  # seldom needed, as the gaps of states keep most apart
 
     def state(self, stack: Sequence[WireGroup], rooms: Sequence[Room]) -> None:
         if not self.wires:
@@ -270,29 +269,29 @@ class _LevelProblem:
             lower, higher = self.bends.get(key, (0.0, 0.0))
             self.bends[key] = (lower + cost * DOWN_FACTOR, higher + cost)
 
-    def separate_boxes(self, step: Sequence[PlanItem]) -> None:
-        """Adds the distances between boxes of the last step: each is as high as on both its sides.
+    def separate_glyphs(self, step: Sequence[PlanItem]) -> None:
+        """Adds the distances between glyphs of the last step, over both sides of each.
 
         In one state they are kept by what stands between the arrays.
         """
         before, after = ([*wires.items()] for wires in self.wires[-2:])  # from top to bottom
-        boxes = []
-        for unit in [unit for unit in step if is_box(unit.glyph)] if len(step) > 1 else ():
+        marked = []
+        for unit in [unit for unit in step if unit.glyph.marks] if len(step) > 1 else ():
             ins = [place for port, place in before if port in unit.ins]
             outs = [place for port, place in after if port in unit.outs]
-            if ins and outs:
-                boxes.append((unit.glyph, ins, outs))
-        for (glyph, ins, outs), (lower, lower_ins, lower_outs) in pairwise(boxes):
-            least = style.ARRAY_GAP + footroom(glyph) + headroom(lower)
+            if ins or outs:
+                marked.append((unit.glyph, ins or outs, outs or ins))
+        for (upper, ins, outs), (lower, lower_ins, lower_outs) in pairwise(marked):
+            least = style.ARRAY_GAP + footroom(upper) + headroom(lower)
             for (above, down), (below, up) in ((ins[-1], lower_outs[0]), (outs[-1], lower_ins[0])):
-                self.box_gaps.append((above, below, least + down - up, *GAP))
+                self.glyph_gaps.append((above, below, least + down - up, *GAP))
 
     def rows(self, start: float) -> Iterator[Rows]:
         """Yields the rows of its states, the first wire of the first one at ``start``."""
         bends = [(*key, *cost) for key, cost in self.bends.items()]
         found = self.straight() or levels(self.count, (*bends, *self.gaps))
-        if any(found[b] - found[a] < least - TOLERANCE for a, b, least, *_ in self.box_gaps):
-            found = levels(self.count, (*bends, *self.gaps, *self.box_gaps))
+        if any(found[b] - found[a] < least - TOLERANCE for a, b, least, *_ in self.glyph_gaps):
+            found = levels(self.count, (*bends, *self.gaps, *self.glyph_gaps))
         start -= found[2] if len(found) > 2 else 0.0
         for wires in self.wires:
             yield {wire: start + found[n] + y for wire, (n, y) in wires.items()}
