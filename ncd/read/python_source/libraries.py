@@ -285,7 +285,7 @@ ITERTOOLS = Namespace(
     ),
 )
 _ARRAYS = "sqrt exp log log2 log10 sin cos tan tanh floor ceil prod"
-_TORCH = "arange where concatenate stack outer"
+_OF_LISTS = "where concatenate stack outer"  # whose arrays may be lists of numbers
 _DOUBLE = "zeros ones empty eye linspace full"
 
 
@@ -308,6 +308,22 @@ def _array(machine: Interpreter, value: Any, dtype: Any = None) -> Any:
     found = torch_call(machine, torch.as_tensor, (value,), words)
     plain = not dtype and isinstance(found, Tensor) and not isinstance(value, Tensor)
     return found.double() if plain and found.is_floating_point() else found
+
+
+def _of_lists(name: str) -> Callable[..., Any]:
+    """Returns a function of torch that takes lists of numbers as arrays, as numpy does."""
+    of_several = name in ("concatenate", "stack")  # arrays, which stay in their list
+
+    def run(machine: Interpreter, *args: Any, **named: Any) -> Any:
+        def as_array(one: Any) -> Any:
+            return _array(machine, one) if isinstance(one, list | tuple) else one
+
+        several = of_several and args and isinstance(args[0], list | tuple)
+        head = ([as_array(one) for one in args[0]],) if several else ()
+        arrays = (*head, *map(as_array, args[len(head) :]))
+        return call(machine, TORCH.names[name], arrays, named)
+
+    return run
 
 
 def _double(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -352,7 +368,8 @@ NUMPY = Namespace(
     {
         **{name: _numbers(name) for name in _OF_NUMBERS},
         **{name: _either(name) for name in _ARRAYS.split()},
-        **{name: TORCH.names[name] for name in _TORCH.split()},
+        "arange": TORCH.names["arange"],
+        **native(**{name: _of_lists(name) for name in _OF_LISTS.split()}),
         **native(**{name: _double(getattr(torch, name)) for name in _DOUBLE.split()}),
         **native(abs=numeric(abs), log1p=numeric(math.log1p), array=_array, asarray=_array),
         "random": PartialNamespace(
