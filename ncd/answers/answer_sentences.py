@@ -17,7 +17,7 @@ from ncd.language.axes import Array, Type
 from ncd.language.terms import Term
 from ncd.language.wire import Wire
 from ncd.ops import Index, Linear, Param
-from ncd.ops.opaque_call import FOLDED_SPACE
+from ncd.ops.opaque_call import EXTERNAL_SPACE, FOLDED_SPACE
 from ncd.read.configs.config_fields import PublishedModel
 from ncd.words import list_words
 
@@ -150,7 +150,15 @@ def cost_sentence(term: Term, at: str = "") -> str:
     if cost.flops:
         pairs = f"{amount(cost.flops / 2)} multiply–adds"
         parts.append(f"{amount(cost.flops, 'FLOP')}{at} ({pairs})")
-    return " · ".join((*parts, *_words(circuit)))
+    return " · ".join((*parts, *_words(circuit), *_boxes(circuit, bool(parts))))
+
+
+def _boxes(circuit: Circuit, counted: bool) -> Iterator[str]:
+    """Yields that what is in boxes of other files is not counted, if anything is."""
+    space = f"{EXTERNAL_SPACE}."
+    count = sum(cell.op.torch_function.startswith(space) for cell in circuit.cells)
+    if count and counted:
+        yield f"without what is in the {'box' if count == 1 else 'boxes'}"
 
 
 def _words(circuit: Circuit) -> Iterator[str]:

@@ -50,6 +50,24 @@ def test_tied_words_are_counted_once(scores: str, said: str) -> None:
     assert ncd.ask(WORDS.format(scores)).costs == (said,)
 
 
+BOXED = """from other import Block
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.blocks, self.fc = nn.ModuleList(Block(8) for _ in range({})), nn.Linear(8, 10)
+    def forward(self, x):
+        for block in self.blocks:
+            x = block(x)
+        return self.fc(x)
+Net()(torch.randn(2, 8))"""
+
+
+@pytest.mark.parametrize(("count", "words"), [(1, "the box"), (2, "the boxes")])
+def test_what_is_in_boxes_is_not_counted(count: int, words: str) -> None:
+    said = f"90 parameters · 320 FLOP (160 multiply–adds) · without what is in {words}"
+    assert ncd.ask(BOXED.format(count)).costs == (said,)
+
+
 def test_a_text_that_fails_has_no_costs() -> None:
     failing = ncd.ask(NET.replace("nn.Linear(8, 10)", "nn.Linear(9, 10)"))
     assert failing.findings[0].kind == "failure" and failing.costs == ()

@@ -59,7 +59,7 @@ def message(machine: Interpreter, inputs: str, call: str) -> str:
         note += f" {name} is left out: its layers are drawn with plain weights{more}."
     for name in machine.own_gradients:
         note += f" {name} is drawn by its forward: the gradient that it has of its own is left out."
-    note = " ".join(filter(None, (note, assumed_boxes(machine), folded_modules(machine)))).strip()
+    note = " ".join(filter(None, (note, assumed_boxes(machine), *_whole_boxes(machine)))).strip()
     if not machine.left_out:
         return note
     lines = ", ".join(map(str, machine.left_out[:5]))
@@ -67,6 +67,16 @@ def message(machine: Interpreter, inputs: str, call: str) -> str:
     if len(machine.left_out) == 1:
         return f"{note} Line {lines} stands apart from the module, and is left out.".strip()
     return f"{note} Lines {lines}{more} stand apart from the module, and are left out.".strip()
+
+
+def _whole_boxes(machine: Interpreter) -> Iterator[str]:
+    """Yields sentences about the models of a library, and about modules that are folded."""
+    names, count = list_words([*machine.library_models]), len(machine.library_models)
+    if count:
+        kind = "is a published model" if count == 1 else "are published models"
+        results = "a box with its results" if count == 1 else "boxes with their results"
+        yield f"{names} {kind}: {results}. Values end there."
+    yield folded_modules(machine)
 
 
 def unfit(inputs: str, taken: Mapping[str, Mapping[str, Any]], sure: bool = False) -> str:

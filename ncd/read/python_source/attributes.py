@@ -634,8 +634,7 @@ def _of_module(machine: Interpreter, value: nn.Module, name: str) -> Any:
     if name in methods and hasattr(type(value), name):
         return module_method(machine, value, name)
     if isinstance(value, ExternalModule):
-        _, made_of, _, named = value.__dict__["made_of"]
-        return named[name] if name in named else unknown_attribute(machine, made_of, name, True)
+        return value.attribute(name)
     return MISSING
 
 

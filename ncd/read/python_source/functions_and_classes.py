@@ -45,6 +45,7 @@ from ncd.read.python_source.other_files import (
     is_class_name,
     of_function,
 )
+from ncd.read.python_source.published_models import published_part
 from ncd.read.python_source.source_operators import kind_name
 from ncd.read.python_source.torch_layers import MODULES, begin, layer, spread
 from ncd.read.python_source.torch_names import (
@@ -139,6 +140,9 @@ def _of_unknown(
 ) -> Any:
     """Returns a box of what stands in another file, or an unknown value."""
     last = function.name.rpartition(".")[2]
+    found = None if machine.tracing else published_part(machine, function, args, named)
+    if found is not None:
+        return found
     if machine.strict and QUESTION.fullmatch(last):
         machine.assumed_values[f"{function.name}(…)"] = "false"
         return False

@@ -261,6 +261,17 @@ class Record(PlainObject):
     visitor = ClassValue("SimpleNamespace", PlainObject, {}, lambda *_: None)
 
 
+class NamedResults(Record):
+    """Arrays with names and an order, as a published model gives them."""
+
+    def __getitem__(self, place: Any) -> Any:
+        """Returns an array by its name or its place, or several in order."""
+        return self.own[place] if isinstance(place, str) else tuple(self.own.values())[place]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.own)
+
+
 class SourceModule(nn.Module):
     """A module of a class of the source, with plain attributes in ``source_attributes``."""
 
@@ -388,6 +399,7 @@ class Interpreter:
     )  # of weights; see torch_names.py
     boxes: dict[str, tuple[UnknownValue, ast.AST]] = field(default_factory=dict)  # see elsewhere.py
     box_results: list[Any] = field(default_factory=list)
+    library_models: dict[str, None] = field(default_factory=dict)  # models with known results
     box_calls: dict[tuple[str, tuple[int, ...]], None] = field(default_factory=dict)  # as assumed
     box_fits: dict[tuple[str, tuple[int, ...]], list[int]] = field(default_factory=dict)
     typed_results: dict[str, list[int]] = field(default_factory=dict)  # of boxes, by their names

@@ -68,6 +68,7 @@ from ncd.read.python_source.module_arguments import (
     parts_in_list,
 )
 from ncd.read.python_source.other_files import ExternalModule, result_lines
+from ncd.read.python_source.published_models import LibraryModel
 from ncd.read.python_source.structured_inputs import attributes_of, required_inputs
 from ncd.read.python_source.usual_sizes import (
     NO_USUAL_VALUE,
@@ -579,6 +580,8 @@ def model_of(machine: Interpreter, tree: ast.Module, scope: Scope) -> nn.Module:
     if machine.last_value_module is not None:
         return machine.last_value_module
     made = [value for value in scope.names.values() if isinstance(value, nn.Module)]
+    if alone and all(isinstance(one, LibraryModel) for one in made):
+        made = []  # they are parts of the classes
     if whole := _outer_modules(made):
         return whole[-1]
     if not alone:

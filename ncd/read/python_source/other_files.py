@@ -134,6 +134,11 @@ class ExternalModule(nn.Module):
         place = self.__dict__["place"]
         return box(machine, value, (*args, *named.values()), (made, words), place)
 
+    def attribute(self, name: str) -> Any:
+        """Returns an attribute: an argument of that name, or what is usual for the name."""
+        machine, value, _, named = self.__dict__["made_of"]
+        return named[name] if name in named else unknown_attribute(machine, value, name, True)
+
     def __deepcopy__(self, memo: Any) -> ExternalModule:
         return ExternalModule(*self.__dict__["made_of"])
 
@@ -171,7 +176,6 @@ def box(
     arrays = [x for x in tree_leaves(given) if isinstance(x, Tensor)][:ARRAYS]
     if not arrays:
         return UnknownValue(f"{value.name}(…)"[:80], value.reason)
-    name = _function(value.name)
     if value.name not in machine.boxes and len(machine.boxes) >= MAX_BOXES:
         raise machine.unknown_error(value)
     machine.boxes.setdefault(value.name, (value, place or machine.node))
@@ -181,9 +185,41 @@ def box(
     key = value.name, tuple(shape)
     machine.box_calls[key] = None
     shape = machine.typed_results.get(box_name(value.name), machine.box_fits.get(key, shape))
-    result = getattr(getattr(torch.ops, SPACE), name)(arrays, shape)
+    result = _box_of_shape(value, arrays, shape)
     machine.box_results.append(result)
     return result
+
+
+def box_result(
+    machine: Interpreter,
+    value: UnknownValue,
+    arrays: list[Tensor],
+    shape: list[int],
+    place: ast.AST,
+    is_known: bool,
+) -> Tensor:
+    """Returns a result of a box whose shape is known up to its width.
+
+    Args:
+        machine: The interpretation, which notes what is assumed.
+        value: The class.
+        arrays: What it is called on.
+        shape: The shape of the result.
+        place: Where the class is made.
+        is_known: Whether the width is known too; else that which the next layer takes fits.
+    """
+    if is_known:
+        machine.library_models[value.name] = None
+    else:
+        machine.boxes.setdefault(value.name, (value, place))
+        machine.box_calls[value.name, tuple(shape)] = None
+        shape = machine.box_fits.get((value.name, tuple(shape)), shape)
+    return _box_of_shape(value, arrays[:ARRAYS], shape)
+
+
+def _box_of_shape(value: UnknownValue, arrays: list[Tensor], shape: Sequence[int]) -> Tensor:
+    made: Tensor = getattr(getattr(torch.ops, SPACE), _function(value.name))(arrays, shape)
+    return made
 
 
 def _record(given: Any) -> Record | None:

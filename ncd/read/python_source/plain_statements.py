@@ -209,7 +209,9 @@ def _is_learned(value: ast.expr) -> bool:
 
 
 def _is_layer(node: ast.AST) -> bool:
-    """Returns whether a node is a class of ``torch.nn``."""
+    """Returns whether a node is a class of ``torch.nn``, or makes a published model."""
+    if isinstance(node, ast.Attribute) and node.attr in ("from_pretrained", "from_config"):
+        return True
     is_class = isinstance(node, ast.Attribute) and node.attr[:1].isupper()
     base = node.value if isinstance(node, ast.Attribute) else None
     last = base.id if isinstance(base, ast.Name) else getattr(base, "attr", "")

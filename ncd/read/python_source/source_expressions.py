@@ -9,19 +9,24 @@ from typing import Any
 from torch import Tensor, nn
 
 from ncd.errors import short_repr
-from ncd.read.python_source.assignments import assign
 from ncd.read.python_source.attributes import attribute, member
 from ncd.read.python_source.functions_and_classes import call, lambda_value
 from ncd.read.python_source.interpreter import (
     BuiltinFunction,
     ClassValue,
     Interpreter,
+    NamedResults,
     Namespace,
     Scope,
     UnknownValue,
 )
 from ncd.read.python_source.number_lists import number_list
-from ncd.read.python_source.other_files import ExternalModule, imported_from, no_number
+from ncd.read.python_source.other_files import (
+    ExternalModule,
+    imported_from,
+    no_number,
+    usual_number,
+)
 from ncd.read.python_source.source_operators import (
     UNARY,
     binary_result,
@@ -147,14 +152,19 @@ def _subscript(machine: Interpreter, node: ast.Subscript, scope: Scope) -> Any:
     return subscript(machine, value, machine.value(node.slice, scope))
 
 
+WITH_ITEMS = (
+    *(list, tuple, dict, str, range, Tensor, NamedResults, ExternalModule),
+    *(nn.Sequential, nn.ModuleList, nn.ModuleDict, nn.ParameterList, nn.ParameterDict),
+)
+
+
 def subscript(machine: Interpreter, value: Any, place: Any) -> Any:
     """Returns ``value[place]``."""
     if isinstance(value, UnknownValue):
         return value
     if (own := member(machine, value, "__getitem__")) is not None:
         return own(place)
-    kinds = (list, tuple, dict, str, range, Tensor, nn.Sequential, nn.ModuleList, nn.ModuleDict)
-    if not isinstance(value, (*kinds, nn.ParameterList, nn.ParameterDict, ExternalModule)):
+    if not isinstance(value, WITH_ITEMS):
         raise machine.refuse(f"{kind_name(value)} has no items")
     return machine.attempt(lambda: value[place])
 
@@ -270,6 +280,45 @@ def _dict_comprehension(machine: Interpreter, node: ast.DictComp, scope: Scope) 
         key = machine.value(node.key, each)
         machine.attempt(found.__setitem__, key, machine.value(node.value, each))
     return machine.checked_size(found)
+
+
+# assignments --------------------------------------------------------------------------------------
+
+
+def assign(machine: Interpreter, target: ast.expr, value: Any, scope: Scope) -> None:
+    """Assigns a value to a name, or to several."""
+    if isinstance(target, ast.Name):
+        if machine.building and (size := usual_number(value, target.id)) is not None:
+            machine.assumed_values[target.id], value = str(size), size
+        scope.home(target.id).names[target.id] = value
+    elif isinstance(target, ast.Tuple | ast.List):
+        _unpack(machine, target, value, scope)
+    else:
+        setter = machine.statements[type(target)]
+        setter(machine, (target, value), scope)
+
+
+def _unpack(machine: Interpreter, target: ast.Tuple | ast.List, value: Any, scope: Scope) -> None:
+    """Gives each of several names its value."""
+    if isinstance(value, UnknownValue) and not machine.tracing:
+        for part in target.elts:
+            assign(machine, part.value if isinstance(part, ast.Starred) else part, value, scope)
+        return
+    parts = target.elts
+    one_of_several = any(value is one for one in machine.box_results)
+    if one_of_several and len(value) != len(parts):  # each is assumed to be like the input
+        value = [value] * len(parts)
+    found = machine.items(value)
+    star = next((i for i, part in enumerate(parts) if isinstance(part, ast.Starred)), None)
+    if star is not None:
+        after = len(parts) - star - 1
+        end = len(found) - after
+        found = [*found[:star], found[star:end], *found[end:]] if end >= star else found
+    if len(found) != len(parts):
+        error = ValueError(f"{len(found)} values for {len(parts)} names")
+        raise machine.source_error(error, target)
+    for part, item in zip(parts, found, strict=True):
+        assign(machine, part.value if isinstance(part, ast.Starred) else part, item, scope)
 
 
 EXPRESSIONS: dict[type[ast.AST], Any] = {

@@ -645,6 +645,7 @@ def _in_its_mode(
         can_run(machine, model, inputs, named)
         settle(model)
     machine.boxes.clear()
+    machine.library_models.clear()
     machine.box_results.clear()
     machine.root, machine.tracing, machine.line_shapes = model, True, {}
     try:

@@ -8,7 +8,6 @@ from typing import Any
 from torch import Tensor, nn
 
 from ncd.errors import short_repr
-from ncd.read.python_source.assignments import assign
 from ncd.read.python_source.attributes import member, other_base, set_attribute
 from ncd.read.python_source.functions_and_classes import (
     ERRORS,
@@ -34,7 +33,7 @@ from ncd.read.python_source.interpreter import (
 )
 from ncd.read.python_source.libraries import imported_library, imported_name
 from ncd.read.python_source.other_files import ExternalModule
-from ncd.read.python_source.source_expressions import condition, subscript
+from ncd.read.python_source.source_expressions import assign, condition, subscript
 from ncd.read.python_source.source_operators import (
     NumbersUnknown,
     binary_result,
