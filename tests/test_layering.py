@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -195,7 +196,11 @@ def own(path: Path) -> set[str]:
 @cache
 def every_node(path: Path) -> tuple[ast.AST, ...]:
     """Returns all nodes of a file's syntax tree."""
-    return tuple(ast.walk(ast.parse(path.read_text())))
+    gc.disable()
+    found = tuple(ast.walk(ast.parse(path.read_text())))
+    gc.freeze()  # millions of nodes stay alive: without this each search for garbage sees them all
+    gc.enable()
+    return found
 
 
 def nodes(path: Path, *kinds: type[ast.AST]) -> Iterator[ast.AST]:

@@ -5,6 +5,7 @@ It runs in a process of its own, as an audit hook stays for good.
 
 from __future__ import annotations
 
+import gc
 import json
 import resource
 import sys
@@ -76,6 +77,8 @@ def main() -> None:
     warm_up()
     for text in (LENET, PATCHES):
         read_source(text)
+    gc.collect()
+    gc.freeze()  # as in the process that reads for visitors: a reading searches several times
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     most = pages * resource.getpagesize() + 2 * MEMORY  # of all texts, one after the other
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
