@@ -1,36 +1,46 @@
-"""Numbers added at the ends of an axis, and cyclic shifts."""
+"""Places added at the ends of an axis, and cyclic shifts."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ncd.errors import MismatchError, SizeError
+from ncd.errors import MismatchError, ParseError, SizeError
 from ncd.language.axes import Array, Axis, Signature, Type, unused_name
-from ncd.language.broadcasting import IN_PLACE_ANY
+from ncd.language.broadcasting import IN_PLACE_ANY, LEADING, LEADING_ANY, BroadcastRule
 from ncd.language.fields import (
     AXIS,
     NUMBER,
     SIGNATURE,
     ArrayField,
     SignatureField,
+    choice,
     integer,
     term_field,
 )
 from ncd.language.op import ArrayHandle, Glyph, Op, Reach, Sample, Site, Slots, TermBuilder
 from ncd.language.patterns import Binding
-from ncd.language.torch_code import Arg, TorchExpr, call, number_or_tuple
+from ncd.language.torch_code import Arg, TorchExpr, call, groups, number_or_tuple, rearrange
 from ncd.ops.axis_places import single_mark_glyph, with_axes_last
 from ncd.ops.concat import Cut
 from ncd.ops.reshape import Group, Split
 
-# --- Constant numbers added before and after those of an axis
+# --- Places added before and after those of an axis: one number, or numbers of the axis
+
+CONSTANT = "constant"
+COPIES = {  # what stands at the places that are added, if it is no constant
+    "reflect": "the numbers behind each end, mirrored",
+    "replicate": "the first and the last number again",
+    "circular": "the numbers of the other end",
+}
+SPARE = {"reflect": 1, "circular": 0}  # how many places more than are added an axis has at least
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Pad(Op):
-    """Makes an axis longer by a constant number, before its first place and after its last.
+    """Makes an axis longer, before its first place and after its last.
 
     A spatial group gets as many places along each of its dimensions.
 
@@ -38,29 +48,46 @@ class Pad(Op):
         pattern: The axis and the longer one, such as ``"x -> y"``.
         before: The number of places that are added at the beginning.
         after: The number of places that are added at the end.
-        value: The number that stands there.
+        value: The number that stands there, if the mode is ``"constant"``.
+        mode: What stands there: a ``"constant"``, the numbers behind each end mirrored
+            (``"reflect"``), the first and the last again (``"replicate"``), or those of the other
+            end (``"circular"``).
 
     Raises:
         MismatchError: For an axis that becomes longer, but keeps its name.
-        SizeError: For a longer axis that is not longer by the places that are added.
+        ParseError: For a value in a mode that is not constant.
+        SizeError: For a longer axis that is not longer by the places that are added, or an axis
+            with too few places to mirror, or to go round.
 
-    Source: ``torch.nn.functional.pad``; ``torch.nn.ConstantPad1d``.
+    Source: ``torch.nn.functional.pad``; ``torch.nn.ConstantPad1d``, ``ReflectionPad1d``,
+    ``ReplicationPad1d`` and ``CircularPad1d``.
 
     >>> from ncd import Type
     >>> Pad("x -> y", 1, 2).infer_outputs(Type.parse("b:2 x:5")).spec
     'b:2 y:8'
+    >>> Pad("x -> y", 2, 2, mode="reflect").infer_outputs(Type.parse("x:3x4")).spec
+    'y:7x8'
     """
 
     pattern: SignatureField = term_field(SIGNATURE)
     before: int = term_field(integer(), 1)
     after: int = term_field(integer(), 1)
     value: float = term_field(NUMBER, 0.0)
+    mode: str = term_field(choice(CONSTANT, *COPIES), CONSTANT)
     role: ClassVar[str] = "concat"
     pattern_form: ClassVar[str] = "x -> y"
     torch_backward_rules: ClassVar[Mapping[str, str]] = {
         "ConstantPadNd": "G without the places that were added.",
         "Pad": "G without the places that were added.",
+        **dict.fromkeys(
+            (f"{kind}Pad{n}D" for kind in ("Reflection", "Replication") for n in (1, 2, 3)),
+            "At each place the sum of G over all places that hold its number.",
+        ),
     }
+
+    @property
+    def broadcasting(self) -> BroadcastRule:
+        return LEADING if self.mode == CONSTANT else LEADING_ANY
 
     @property
     def total_padding(self) -> int:
@@ -74,6 +101,26 @@ class Pad(Op):
             raise MismatchError(
                 f"axis {old.name} becomes longer by {self.total_padding}, but keeps its name",
                 cure=f'"{old.name} -> {old.name}_2"',
+            )
+        if self.value and self.mode != CONSTANT:
+            raise ParseError(
+                f"the value is {self.value:g}, which stands nowhere in the mode {self.mode}",
+                cure=f'value=0, or mode="{CONSTANT}"',
+            )
+
+    def check_axes(self, binding: Binding) -> None:
+        """Raises SizeError for an axis that has too few places to be padded from itself."""
+        axis, most = binding[self.dom[0][0].name], max(self.before, self.after)
+        if self.mode not in SPARE or axis.size is None:
+            return
+        least = most + SPARE[self.mode]
+        if min(axis.shape) < least:
+            raise SizeError(
+                f"axis {axis.name} has size {axis.size_text}, but the mode {self.mode} takes "
+                f"{most} places from it, and needs {least}",
+                cure=f"{axis.name} = {'×'.join(str(max(size, least)) for size in axis.shape)}",
+                axis=axis.name,
+                nearest=least,
             )
 
     def solve(self, binding: Binding) -> None:
@@ -93,42 +140,62 @@ class Pad(Op):
             _learn(binding, old, new, -self.total_padding)
 
     def torch_code(self, site: Site) -> tuple[TorchExpr, ...]:
-        sides = (self.before, self.after) * len(site.own_inputs[0][0].shape)
+        sides = number_or_tuple((self.before, self.after) * len(site.own_inputs[0][0].shape))
+        if self.mode != CONSTANT:
+            return self._copy_places(site, sides)
         named = {"value": self.value} if self.value else {}
-        return with_axes_last(
-            site, lambda x, rest: call("F.pad", x, number_or_tuple(sides), **named)
-        )
+        return with_axes_last(site, lambda x, rest: call("F.pad", x, sides, **named))
+
+    def _copy_places(self, site: Site, sides: TorchExpr) -> tuple[TorchExpr]:
+        """Pads from the axis itself, for which torch wants one dimension in front, and a batch."""
+        rest, (array,), (out,) = site.broadcast_axes, site.inputs, site.outputs
+        before, after = ((rest.dims, *groups(own)) for own in (*site.own_inputs, *site.own_outputs))
+        made = call("F.pad", rearrange(Arg(0), groups(array), before), sides, mode=self.mode)
+        return (rearrange(made, after, groups(out)),)
 
     def reach(self, site: Site, axis: str, source: int = 0, target: int = 0) -> Reach:
         old, new = self.dom[0][0], self.signature.cod[0][0]
         if axis != old.name or site.axes_by_name[axis].spatial:
             return super().reach(site, axis, source, target)
+        if self.mode != CONSTANT:
+            return Reach(new.name, -math.inf, math.inf)
         return Reach(new.name, -self.before, -self.before)
 
     def result_name(self, site: Site) -> str:
         return "padded"
 
     def glyph(self, site: Site) -> Glyph:
-        return single_mark_glyph(site, "box", f"Pad ${self.before}$, ${self.after}$")
+        mode = f", {self.mode}" if self.mode != CONSTANT else ""
+        return single_mark_glyph(site, "box", f"Pad ${self.before}$, ${self.after}${mode}")
 
     def latex(self, site: Site) -> str:
         x, y = self.dom[0][0].identifier, self.signature.cod[0][0].identifier
-        back = f" - {self.before}" if self.before else ""
-        inside = rf"0 \le {y}{back} < n_{{{x}}}"
-        return (
-            rf"z_{{{y}}} = a_{{{y}{back}}} \text{{ if }} {inside}, \text{{ else }} {self.value:g}"
-        )
+        place = f"{y} - {self.before}" if self.before else y
+        if self.mode == CONSTANT:
+            inside, value = rf"0 \le {place} < n_{{{x}}}", f"{self.value:g}"
+            return rf"z_{{{y}}} = a_{{{place}}} \text{{ if }} {inside}, \text{{ else }} {value}"
+        last = f"n_{{{x}}} - 1"
+        source = {
+            "reflect": rf"{last} - |{last} - |{place}||",
+            "replicate": rf"\min(\max({place}, 0), {last})",
+            "circular": rf"({place}) \bmod n_{{{x}}}",
+        }[self.mode]
+        return rf"z_{{{y}}} = a_{{{source}}}"
 
     def description(self, site: Site) -> str:
+        what = COPIES.get(self.mode, f"all {self.value:g}")
         return (
             f"adds {self.before} places before and {self.after} behind {self.dom[0]}, "
-            f"all {self.value:g}: {site.own_inputs} to {site.own_outputs}"
+            f"{what}: {site.own_inputs} to {site.own_outputs}"
         )
 
     def pullback(
         self, site: Site, steps: TermBuilder, ins: Slots, outs: Slots, grads: Slots
     ) -> tuple[ArrayHandle | None, ...]:
-        """Cuts the places that were added away, along each dimension of a spatial group."""
+        """Cuts the places that were added away, or adds them up where their numbers come from.
+
+        It does so along each dimension of a spatial group.
+        """
         (old,), (new,), (x,) = site.own_inputs[0], site.own_outputs[0], grads
         taken = site.axes_by_name
         longer = [
@@ -139,8 +206,9 @@ class Pad(Op):
         ]
         flat = Axis(unused_name(f"{old.name}_all", taken), old.numel)
         (x,) = steps.call(Split(_array_signature((new,), longer)), x)
+        shorten = self._without_padding if self.mode == CONSTANT else self._added_up
         for before, after in zip(longer, kept, strict=True):
-            x = self._without_padding(steps, x, before, after)
+            x = shorten(steps, x, before, after)
         (x,) = steps.call(Group(_array_signature(kept, (flat,))), x)
         return steps.call(Split(_array_signature((flat,), (old,))), x)
 
@@ -157,12 +225,36 @@ class Pad(Op):
         cut = Cut(Signature(one, Type(Array((piece,)) for piece in pieces)))
         return steps.call(cut, x)[pieces.index(short)]
 
+    def _added_up(self, steps: TermBuilder, x: ArrayHandle, long: Axis, short: Axis) -> ArrayHandle:
+        """Returns for each number along one dimension the sum over all places that hold it."""
+        place, last = f"({long.identifier} - {self.before})", short.numel - 1
+        source = {
+            "reflect": f"{last} - abs({last} - abs{place})",
+            "replicate": f"min(max({place}, 0), {last})",
+            "circular": f"where({place} < 0, {place} + {last + 1}, where({place} > {last}, "
+            f"{place} - {last + 1}, {place}))",
+        }[self.mode]
+        places = steps.map(source, (), Array((long,), short), self.mode)
+        out = x.axes.with_axes(short if axis.name == long.name else axis for axis in x.axes)
+        return steps.scatter_add(places, x, out)
+
     @classmethod
     def examples(cls) -> tuple[Sample, ...]:
         return (
             Sample(cls("x -> y", 1, 2), "x:5", "F.pad(a, (1, 2))"),
             Sample(cls("x -> y", 0, 1, -0.5), "x:2x3", "F.pad(a, (0, 1, 0, 1), value=-0.5)"),
             Sample(cls("x -> y", 3, 0, 2.0), "m:2 x:1", "F.pad(a, (3, 0), value=2.0)"),
+            Sample(
+                cls("x -> y", 1, 2, mode="reflect"), "x:3", "F.pad(a[None], (1, 2), 'reflect')[0]"
+            ),
+            Sample(
+                cls("x -> y", 2, 0, mode="replicate"),
+                "m:2 x:3x1",
+                "F.pad(a, (2, 0, 2, 0), 'replicate')",
+            ),
+            Sample(
+                cls("x -> y", 2, 3, mode="circular"), "m:2 x:3#v:5", "F.pad(a, (2, 3), 'circular')"
+            ),
         )
 
 

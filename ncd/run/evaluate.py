@@ -438,7 +438,8 @@ class _ExprCompiler:
         if expr.function.startswith("math."):
             return self.compile_arithmetic(function(expr.function), *expr.args)
         called = cat if expr.function == "torch.cat" else function(expr.function)
-        if not expr.function.startswith("nn.") and narrow(expr.function):
+        copies_ends = expr.function == "F.pad" and "mode" in dict(expr.kwargs)
+        if not expr.function.startswith("nn.") and (narrow(expr.function) or copies_ends):
             called = with_merged_batch(called, expr.function, self.rank(expr.args[0]))
         return self.compile_call(called, expr.args, expr.kwargs)
 

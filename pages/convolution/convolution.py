@@ -28,15 +28,20 @@ What goes wrong is mostly the size. Without padding a window of three takes a ro
 at each side, so that ten layers eat twenty pixels; a stride that does not fit drops the last rows
 and columns, without a word. The formula beside the sliders says both beforehand.
 
+What stands at the padding is a choice too. **Zeros** are a black frame, on which a filter for edges
+finds an edge that the picture does not have. To **reflect** the pixels behind the edge, or to
+**replicate** the last one, makes no such edge, and what goes round, as a map of the earth does, is
+padded **circularly**, with the pixels of its other side.
+
 A **stride** makes the maps smaller, a **dilation** spreads the same few weights over a wider
 window, and **groups** keep channels apart: with a group for each channel it is called depthwise.
 [LeNet](lenet) and the [residual networks](identity-resnet) are made of convolutions, a
 [vision transformer](vit) cuts its patches with one, sound has them along one dimension, and scans
 of a body along three.
 
-Sources: PyTorch's documentation of *Conv2d*; Dumoulin and Visin 2016, *A guide to convolution
-arithmetic for deep learning*; LeCun et al. 1998, *Gradient-based learning applied to document
-recognition*.
+Sources: PyTorch's documentation of *Conv2d*, and of its padding modes; Dumoulin and Visin 2016, *A
+guide to convolution arithmetic for deep learning*; LeCun et al. 1998, *Gradient-based learning
+applied to document recognition*.
 """
 
 render_page(

@@ -15,7 +15,7 @@ from ncd.ops import CATALOGUE
 
 OPS = {op.__name__: op for op in CATALOGUE if any(sample.dom for sample in op.examples())}
 # Those that go along another axis in the result than in their input, for so many axes of samples.
-MOVED = {"Concat": 7, "Cut": 5, "Conv": 1, "ConvTranspose": 1, "Pad": 2, "MaxPool": 2, "Rename": 3}
+MOVED = {"Concat": 7, "Cut": 5, "Conv": 1, "ConvTranspose": 1, "Pad": 3, "MaxPool": 2, "Rename": 3}
 MOVED |= {"Window": 2}
 # These may look at fewer places than they say: at every second one, or by weights that are 0.
 LOOSE = ("Conv", "ConvTranspose", "Linear", "MaxPool", "Roll", "Scatter")

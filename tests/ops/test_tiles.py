@@ -32,7 +32,7 @@ WHOLE = {
     "Concat": "2c c c d e n p q r",
     "Cut": "d d h p q",
     "Index": "h k m m m m m v v v v v w x x y y y y y y y z",
-    "Pad": "x x x y y y",
+    "Pad": "v x x x x x x y y y y y y",
     "Group": "a b c d d h k n u x x x y",
     "Rename": "k m u x x x y y",
     "Split": "c d d h h k k x x",

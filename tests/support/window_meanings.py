@@ -112,9 +112,12 @@ def window(cell: Cell, own: Own, w: Weights) -> Own:
 
 
 def padded(cell: Cell, own: Own, w: Weights) -> Own:
-    """Each number at its place moved on, among equal ones."""
+    """Each number at its place moved on, among equal ones, or among copies of the numbers."""
     op: Any = cell.op
     shape = cell.site.own_inputs[0][0].shape
+    if op.mode != "constant":
+        mode: Any = {"replicate": "edge", "circular": "wrap"}.get(op.mode, op.mode)
+        return (np.pad(own[0].reshape(shape), (op.before, op.after), mode).reshape(-1),)
     out = np.full([n + op.before + op.after for n in shape], op.value)
     for place in np.ndindex(*shape):
         out[tuple(i + op.before for i in place)] = own[0].reshape(shape)[place]

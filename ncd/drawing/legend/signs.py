@@ -191,7 +191,8 @@ WAYS = (
         "pad",
         "Padding",
         "A box in a wire that says how many places are added, before the first and after the last. "
-        "The same number, 0 for the most part, stands at all of them.",
+        "One number stands at all of them, mostly 0; under reflect, replicate or circular those of "
+        "the axis do.",
         "F.pad(x, (1, 1))",
         lambda: SIZES(Id("y x") >> Pad("x -> u")),
     ),

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-import torch
-
 from ncd.language.axes import Array, Signature, Type
 from ncd.language.terms import Term
 from ncd.ops import Cumulative, Pad, Roll
@@ -18,11 +16,9 @@ from ncd.read.torch_calls.import_recorder import (
     DimensionBuilder,
     Handler,
     ImportedArray,
-    ImportedConstant,
     ImportedValue,
     Operand,
 )
-from ncd.read.torch_calls.lookup_calls import lookup_positions
 from ncd.read.torch_calls.shape_calls import part_of
 
 
@@ -52,60 +48,58 @@ def _roll_dimension(g: DimensionBuilder, x: ImportedValue, at: int, step: int) -
 def pad(
     g: DimensionBuilder, x: Operand, sides: Sequence[int], mode: Any = "constant", value: Any = None
 ) -> Operand:
-    """Adds a number at the ends of the last dimensions; drops numbers where it is less than none.
+    """Adds places at the ends of the last dimensions; drops numbers where it is less than none.
 
-    ``sides`` begins with those of the last dimension.
+    ``sides`` begins with those of the last dimension. Places that mirror or repeat numbers are
+    added before others are dropped, as torch does.
     """
     if isinstance(mode, int | float):  # of constant_pad_nd, which has no mode
         mode, value = "constant", mode
     filled = 0.0 if value is None else float(value)
-    if mode != "constant":
-        return pad_by_lookup(g, x, sides, mode)
     if abs(filled) > 1e300:
         g.reject_call("a padding that is not with one finite number")
     found: Operand = x
+    copies = mode in ("reflect", "replicate")
     for i in range(len(sides) // 2):
-        before, after = sides[2 * i : 2 * i + 2]
-        if min(before, after) < 0:
-            end = after if after < 0 else None
-            found = part_of(g, found, _value_rank(g, found) - 1 - i, max(0, -before), end)
-        if max(before, after) > 0:
-            found = _pad_dimension(
-                g, g.value(found), -1 - i, (max(0, before), max(0, after)), filled
-            )
+        ends, at = sides[2 * i : 2 * i + 2], _value_rank(g, found) - 1 - i
+        if min(ends) < 0 and not copies:
+            found = _drop_ends(g, found, at, ends)
+        if max(ends) > 0:
+            before, after = (max(0, side) for side in ends)
+            found = _pad_dimension(g, g.value(found), at, (before, after), filled, mode)
+        if min(ends) < 0 and copies:
+            found = _drop_ends(g, found, at, ends)
     return found
-
-
-def pad_by_lookup(g: DimensionBuilder, x: Operand, sides: Sequence[int], mode: str) -> Operand:
-    """Looks up the numbers that stand beyond the ends: of the other end, or of the same one."""
-    value = g.value(x)
-    for i in range(len(sides) // 2):
-        before, after = sides[2 * i : 2 * i + 2]
-        at = len(value.dims) - 1 - i
-        if (before, after) != (0, 0):
-            row = torch.arange(size(value.dims[at]), dtype=torch.float64)[None, None]
-            places = torch.nn.functional.pad(row, (before, after), mode)[0, 0].long()
-            value = lookup_positions(g, value, at, ImportedConstant(places))
-    return value
 
 
 def _value_rank(g: DimensionBuilder, x: Operand) -> int:
     return len(g.value(x).dims)
 
 
+def _drop_ends(g: DimensionBuilder, x: Operand, at: int, sides: Sequence[int]) -> Operand:
+    """Drops numbers where a side is less than none."""
+    before, after = (min(0, side) for side in sides)
+    return part_of(g, x, at, -before, after or None)
+
+
 def _pad_dimension(
-    g: DimensionBuilder, x: ImportedValue, at: int, sides: tuple[int, int], filled: float
+    g: DimensionBuilder,
+    x: ImportedValue,
+    at: int,
+    sides: tuple[int, int],
+    filled: float,
+    mode: str,
 ) -> ImportedValue:
-    x = as_real_numbers(g, x)
-    value, at = g.as_one_axis(x, at), at % len(x.dims)
+    x = as_real_numbers(g, x) if mode == "constant" else x
+    value = g.as_one_axis(x, at)
     old = resolved_atoms(value.dims[at])
     hint = old[0].hint if old[0].hint != "one" else ""
     new = (AxisFactor(size(old) + sum(sides), hint, is_indivisible=True, alone=True),)
     rest = tuple(atom for atom in resolved_atoms(value.slot.atoms) if atom not in old)
-    slot = ImportedArray((*rest, *new))
+    slot = ImportedArray((*rest, *new), value.slot.kind, value.slot.below)
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
-        return Pad(Signature(Type((axes(old),)), Type((axes(new),))), *sides, filled)
+        return Pad(Signature(Type((axes(old),)), Type((axes(new),))), *sides, filled, mode)
 
     g.step(make, [value], [slot], also=new)
     return ImportedValue((*value.dims[:at], new, *value.dims[at + 1 :]), slot)

@@ -5,18 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
+from ncd.circuit.circuit import Cell, Circuit, Value
 from ncd.circuit.elaborate import Axes
 from ncd.circuit.knob import Knob, switch
 from ncd.language.axes import space
 from ncd.language.blocks import Block
 from ncd.language.terms import Id, Term
-from ncd.ops import Conv, ConvTranspose, MaxPool, Reduce, Window
+from ncd.ops import Conv, ConvTranspose, MaxPool, Pad, Reduce, Window
 from ncd.systems.catalogue_entry import Entry, Preset
 
 # What a page's filters can be: written by hand, learned, or random.
 FILTER_NAMES = ("upright edges", "level edges", "outline", "blur", "sharpen")
 LEARNED, RANDOM = "learned by LeNet", "random"
 FILTERS = (*FILTER_NAMES, LEARNED, RANDOM)
+PADDING_MODES = ("zeros", "reflect", "replicate", "circular")  # as torch's layers call them
 
 
 def convolution(
@@ -30,25 +32,42 @@ def convolution(
     g: int = 1,
     n: int = 2,
     filter: int = 0,
+    mode: int = 0,
 ) -> Term:
     """Convolves c channels of x places along each of n dimensions with f filters.
 
     With several groups there are c channels and f filters in each, apart from all others.
     ``filter`` chooses the weights that a page begins with; the term is the same for all of them.
+    ``mode`` is a place in ``PADDING_MODES``: what stands at the p places at each end.
 
     >>> convolution(x=32, k=5, s=2, p=0).cod.spec
     'f:4 y:14x14'
     >>> convolution(n=1, x=7, d=2, g=3).cod.spec
     'b"gf":12 y:5'
+    >>> convolution(mode=1).cod.spec
+    'f:4 y:32x32'
     """
     places = x if n == 1 else space(*[x] * n)
-    return Axes(x=places, c=c, f=f, a=g * c, b=g * f)(_convolution(k, s, p, d, g))
+    sizes = Axes(x=places, c=c, f=f, a=g * c, b=g * f)
+    return sizes(_convolution(k, s, p, d, g, PADDING_MODES[mode] if p else "zeros"))
 
 
 @lru_cache
-def _convolution(k: int, s: int, p: int, d: int, g: int) -> Term:
-    pattern = "c x -> f y" if g == 1 else 'a"gc" x -> b"gf" y'
-    return Conv(pattern, "conv", k, s, p, dilation=d, groups=g)
+def _convolution(k: int, s: int, p: int, d: int, g: int, mode: str) -> Term:
+    taken, made = ("c", "f") if g == 1 else ('a"gc"', 'b"gf"')
+    if mode == "zeros":
+        return Conv(f"{taken} x -> {made} y", "conv", k, s, p, dilation=d, groups=g)
+    slid = Conv(f"{taken} u -> {made} y", "conv", k, s, 0, dilation=d, groups=g)
+    return Id(f"{taken} x") >> Pad("x -> u", p, p, mode=mode) >> slid
+
+
+def padding_before(circuit: Circuit, cell: Cell) -> tuple[Pad | None, Value]:
+    """Returns the op that pads what a window slides over, if one does, and the array before it."""
+    (taken,) = cell.inputs
+    before = circuit.producers.get(taken.id)
+    if before is not None and isinstance(before.op, Pad):
+        return before.op, before.inputs[0]
+    return None, taken
 
 
 CONVOLUTION = Entry(
@@ -81,6 +100,15 @@ CONVOLUTION = Entry(
             reason="the maps that follow have the next ones",
             names=tuple(FILTERS),
         ),
+        Knob(
+            "mode",
+            0,
+            len(PADDING_MODES) - 1,
+            0,
+            help="padding mode",
+            reason="what stands at the places that are added",
+            names=PADDING_MODES,
+        ),
     ),
     system=convolution,
     section="Convolution",
@@ -94,27 +122,44 @@ CONVOLUTION = Entry(
         ),
         Preset(
             "alexnet-conv1",
-            {"k": 11, "s": 4, "p": 2, "d": 1, "x": 224, "c": 3, "f": 64, "g": 1, "n": 2},
+            {"k": 11, "s": 4, "p": 2, "d": 1, "x": 224, "c": 3, "f": 64, "g": 1, "n": 2, "mode": 0},
             "Krizhevsky 2014, One weird trick, as torchvision.models.alexnet has it",
             "AlexNet's first",
         ),
         Preset(
             "resnet-conv1",
-            {"k": 7, "s": 2, "p": 3, "d": 1, "x": 224, "c": 3, "f": 64, "g": 1, "n": 2},
+            {"k": 7, "s": 2, "p": 3, "d": 1, "x": 224, "c": 3, "f": 64, "g": 1, "n": 2, "mode": 0},
             "He et al. 2015, Deep Residual Learning, table 1: conv1; its bias is left out there",
             "ResNet's first",
         ),
         Preset(
             "vit-patches",
-            {"k": 16, "s": 16, "p": 0, "d": 1, "x": 224, "c": 3, "f": 768, "g": 1, "n": 2},
+            {
+                "k": 16,
+                "s": 16,
+                "p": 0,
+                "d": 1,
+                "x": 224,
+                "c": 3,
+                "f": 768,
+                "g": 1,
+                "n": 2,
+                "mode": 0,
+            },
             "Dosovitskiy et al. 2021, An Image is Worth 16x16 Words, table 1: the patches of ViT-B",
             "ViT-B/16's patches",
         ),
         Preset(
             "mobilenet-depthwise",
-            {"k": 3, "s": 1, "p": 1, "d": 1, "x": 112, "c": 1, "f": 1, "g": 32, "n": 2},
+            {"k": 3, "s": 1, "p": 1, "d": 1, "x": 112, "c": 1, "f": 1, "g": 32, "n": 2, "mode": 0},
             "Howard et al. 2017, MobileNets, table 1: the first depthwise layer",
             "MobileNet's depthwise",
+        ),
+        Preset(
+            "cyclegan-conv1",
+            {"k": 7, "s": 1, "p": 3, "d": 1, "x": 256, "c": 3, "f": 64, "g": 1, "n": 2, "mode": 1},
+            "Zhu et al. 2017, appendix 7.2: c7s1-64, with reflection padding against artifacts",
+            "CycleGAN's first",
         ),
     ),
 )

@@ -337,17 +337,44 @@ _SHAPES: Mapping[str, Callable[[Settings], Mapping[str, Shape]]] = {
 # --- Padding, windows and convolutions as ONNX nodes
 
 
+ONNX_MODES = {"reflect": "reflect", "replicate": "edge"}  # by those of torch
+
+
 def pad(
-    nodes: Nodes, x: Tensor, sides: ConstantValue, value: ConstantValue | None = None
+    nodes: Nodes,
+    x: Tensor,
+    sides: ConstantValue,
+    value: ConstantValue | None = None,
+    mode: ConstantValue | None = None,
 ) -> Tensor:
     """Pads the last dimensions; torch names the sides of the last one first."""
     pairs = list(zip(sides.value[::2], sides.value[1::2], strict=True))[::-1]
     pairs = [(0, 0)] * (x.rank - len(pairs)) + pairs
     shape = tuple(a + size + b for size, (a, b) in zip(x.shape, pairs, strict=True))
+    if mode is not None and mode.value == "circular":
+        for axis, (before, after) in enumerate(pairs):
+            x = _wrap(nodes, x, axis, before, after) if before or after else x
+        return x
     ends = nodes.vector((*(a for a, _ in pairs), *(b for _, b in pairs)))
+    if mode is not None:
+        return nodes.add("Pad", [x, ends], x.kind, shape, mode=ONNX_MODES[mode.value])
     return nodes.add(
         "Pad", [x, ends, nodes.constant(value.value if value else 0, x.kind)], x.kind, shape
     )
+
+
+def _wrap(nodes: Nodes, x: Tensor, axis: int, before: int, after: int) -> Tensor:
+    """Puts the last places of an axis before it and its first behind it (opset 19 has a mode)."""
+
+    def part(first: int, end: int, count: int) -> Tensor:
+        shape = (*x.shape[:axis], count, *x.shape[axis + 1 :])
+        places = [nodes.vector((n,)) for n in (first, end, axis)]
+        return nodes.add("Slice", [x, *places], x.kind, shape)
+
+    last = [part(-before, 2**62, before)] if before else []
+    parts = [*last, x, *([part(0, after, after)] if after else [])]
+    shape = (*x.shape[:axis], before + x.shape[axis] + after, *x.shape[axis + 1 :])
+    return nodes.add("Concat", parts, x.kind, shape, axis=axis)
 
 
 def unfold(

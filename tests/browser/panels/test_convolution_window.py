@@ -67,8 +67,26 @@ def test_a_slider_beside_the_formula_is_the_knob(page: Page, address: str) -> No
     until_query(page, s="2")
     expect(slider(page, "s")).to_have_value("2")
     expect(panel(page).locator(".fallen-off")).to_have_count(2)
-    panel(page).get_by_role("combobox").select_option("blur")
+    panel(page).get_by_role("combobox", name="filter").select_option("blur")
     until_query(page, filter="3")
+
+
+def test_the_pixels_are_marked_whose_copies_are_the_padding(page: Page, address: str) -> None:
+    visit(page, address, f"{PAGE}&window=0.5")
+    found = panel(page).locator(".taken .source")
+    expect(found).to_have_count(0)
+    panel(page).get_by_role("combobox", name="padding").select_option("reflect")
+    until_query(page, mode="1")
+    expect(found).to_have_count(3)  # the second row of the picture, for the row before the first
+    places = found.evaluate_all("all => all.map((e) => [e.getAttribute('y'), e.getAttribute('x')])")
+    assert places == [["2", "5"], ["2", "6"], ["2", "7"]]
+    expect(panel(page).locator(".products div").first).to_have_attribute(
+        "title", re.compile(r", the pixel of row 2, column 5$")
+    )
+    ours, theirs = numbers(page)
+    assert ours == pytest.approx(theirs, abs=1e-4)
+    panel(page).get_by_role("combobox", name="padding").select_option("circular")
+    expect(found.first).to_have_attribute("y", "16")
 
 
 def test_a_tour_uncovers_the_map_number_by_number(page: Page, address: str) -> None:

@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 import ncd
+from ncd.systems.images.convolution_layers import PADDING_MODES
 
 ENTRY = ncd.catalogue["convolution"]
 LAYERS = {1: nn.Conv1d, 2: nn.Conv2d, 3: nn.Conv3d}
@@ -16,8 +17,10 @@ PARAMETERS = {
     "resnet-conv1": 9_408 + 64,  # with the bias that the network leaves out
     "vit-patches": 590_592,
     "mobilenet-depthwise": 288 + 32,
+    "cyclegan-conv1": 64 * (3 * 7 * 7 + 1),
 }
 PLACES = {"lenet-conv1": 28, "alexnet-conv1": 55, "resnet-conv1": 112, "vit-patches": 14}
+PLACES |= {"cyclegan-conv1": 256}
 
 
 def assert_same_layer(module: nn.Module, layer: nn.Module, x: torch.Tensor) -> None:
@@ -40,6 +43,10 @@ def assert_same_layer(module: nn.Module, layer: nn.Module, x: torch.Tensor) -> N
         {"k": 2, "p": 0, "x": 9, "c": 2, "f": 3, "g": 4},
         {"n": 1, "k": 7, "s": 2, "p": 8, "x": 11, "c": 2},
         {"n": 3, "k": 2, "s": 3, "p": 1, "d": 3, "x": 8, "g": 2},
+        *({"mode": mode} for mode in (1, 2, 3)),
+        *({"n": 1, "k": 5, "s": 2, "p": 7, "x": 8, "g": 3, "mode": mode} for mode in (1, 2, 3)),
+        *({"n": 3, "k": 3, "d": 2, "p": 2, "x": 8, "c": 2, "mode": mode} for mode in (1, 2, 3)),
+        {"p": 0, "mode": 1},
     ],
     ids=str,
 )
@@ -49,7 +56,8 @@ def test_it_is_the_layer_of_torch(knobs: dict[str, int]) -> None:
     module = ncd.compile(term, seed=3)
     (x,) = ncd.example_inputs(term, 1)
     sizes = [own[name] for name in "kspdg"]
-    layer = LAYERS[own["n"]](own["g"] * own["c"], own["g"] * own["f"], *sizes)
+    mode = PADDING_MODES[own["mode"]]
+    layer = LAYERS[own["n"]](own["g"] * own["c"], own["g"] * own["f"], *sizes, padding_mode=mode)
     layer.load_state_dict(
         {name.removeprefix("conv."): w for name, w in module.state_dict().items()}
     )

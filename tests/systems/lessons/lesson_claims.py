@@ -107,6 +107,12 @@ LESSONS: Mapping[str, Mapping[str, Claim]] = {
         "filter will ever see them.": lambda f: (
             (f.settings["s"], f.settings["p"], (f.shape("x")[0] - 3) % 3) == (3, 0, 2)
         ),
+        "Only the edge of each map changes: 124 of 1,024 numbers.": lambda f: (
+            f.settings["mode"] == 1
+            and [int(map.sum()) for map in f.value("Conv") != f.at().value("Conv")] == [124] * 4
+            and f.value("Conv")[0].numel() == 1024
+            and torch.equal(f.value("Conv")[:, 1:-1, 1:-1], f.at().value("Conv")[:, 1:-1, 1:-1])
+        ),
     },
     "cross-entropy": {
         "Scores for six classes go in, and the class that is right.": lambda f: f.size("v") == 6,

@@ -16,6 +16,16 @@ from tests.support.written_source import written
 OWN_BATCH = {"BatchNorm", "Conv", "ConvTranspose", "Fold", "GroupNorm", "MaxPool", "Opaque"}
 
 
+def takes_any_batch(term: ncd.Term) -> bool:
+    """Whether torch takes several batch axes in front, which it does not to pad with copies."""
+    ops = [cell.op for cell in ncd.elaborate(term).cells]
+    return all(
+        type(op).__name__ not in OWN_BATCH
+        and not (isinstance(op, ncd.Pad) and op.mode != "constant")
+        for op in ops
+    )
+
+
 def agree(term: ncd.Term, batch: tuple[int, ...] = ()) -> None:
     """Weights go both ways by name, and then both give the same, forward and backward."""
     module = calm(ncd.compile(term, seed=1).double())

@@ -32,7 +32,7 @@ from ncd.ops import CATALOGUE
 from tests.support.sampling import count, sample
 from tests.support.strategies import terms
 from tests.support.written_source import written
-from tests.write.torch_source.agreement import OWN_BATCH, agree
+from tests.write.torch_source.agreement import agree, takes_any_batch
 
 OPS = pytest.mark.parametrize("op", CATALOGUE, ids=lambda op: op.__name__)
 
@@ -52,7 +52,7 @@ def test_every_op(op: type[ncd.Op]) -> None:
 @OPS
 def test_every_op_with_batch_axes_in_front(op: type[ncd.Op]) -> None:
     for term in terms_of(op):
-        if op.__name__ not in OWN_BATCH and term.dom:
+        if term.dom and takes_any_batch(term):
             agree(term, (2,))
             agree(term, (2, 3))
 
@@ -95,7 +95,7 @@ def test_random_terms(term: ncd.Term) -> None:
 @settings(max_examples=count(20, 40), deadline=None, suppress_health_check=list(HealthCheck))
 @given(terms())
 def test_random_terms_with_batch_axes_in_front(term: ncd.Term) -> None:
-    if not OWN_BATCH & {type(cell.op).__name__ for cell in ncd.elaborate(term).cells} and term.dom:
+    if term.dom and takes_any_batch(term):
         agree(term, (2, 3))
 
 

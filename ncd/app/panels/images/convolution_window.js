@@ -68,8 +68,12 @@ function move(host, at) {
   const start = [row * stride[0], column * stride[1]];
   const taps = [];
   for (let i = 0; i < kernel[0]; i++)
-    for (let j = 0; j < kernel[1]; j++)
-      if (dilation[0] > 1 || dilation[1] > 1) taps.push(rect("tap", start[1] + j * dilation[1], start[0] + i * dilation[0], 1, 1));
+    for (let j = 0; j < kernel[1]; j++) {
+      const place = [start[0] + i * dilation[0], start[1] + j * dilation[1]];
+      if (dilation[0] > 1 || dilation[1] > 1) taps.push(rect("tap", place[1], place[0], 1, 1));
+      const source = copiedFrom(host, place);
+      if (source) taps.push(rect("source", source[1], source[0], 1, 1));
+    }
   const span = [0, 1].map((i) => dilation[i] * (kernel[i] - 1) + 1);
   find(host, ".taken g").innerHTML = taps.join("") + framed(start[1], start[0], span[1], span[0]);
   const rest = host.playing
@@ -82,6 +86,13 @@ function move(host, at) {
   for (const line of host.box.querySelectorAll(".strip line"))
     line.classList.toggle("now", Number(line.dataset.window) === column);
   spell(host);
+}
+
+// Returns the pixel whose number stands at a padded place; null at a pixel, and where constants stand.
+function copiedFrom({ data: { sources } }, place) {
+  if (!sources.length) return null;
+  const source = place.map((n, i) => sources[i][n]);
+  return source.some((n, i) => n !== place[i]) ? source : null;
 }
 
 // --- the sum, written out
@@ -99,7 +110,8 @@ function terms(host, plane) {
       const inside = pixelAt(y, 0) && pixelAt(x, 1);
       const pixel = host.planes[(plane * high + y) * wide + x];
       const weight = host.weights[(plane * kernel[0] + i) * kernel[1] + j];
-      found.push({ pixel, weight, product: pixel * weight, inside });
+      const source = copiedFrom(host, [y, x])?.map((n, side) => n - before[side] + 1);
+      found.push({ pixel, weight, product: pixel * weight, inside, source });
     }
   return found;
 }
@@ -141,12 +153,12 @@ function spell(host) {
   host.box.dataset.result = host.result[at];
 }
 
-function product({ pixel, weight, product, inside }, legible, most) {
+function product({ pixel, weight, product, inside, source }, legible, most) {
   const share = Math.round((70 * Math.abs(product)) / most);
   const hue = product < 0 ? "light-dark(#92c5de, #2166ac)" : "light-dark(#f4a582, #a8382c)";
   const times = legible === " " ? short(weight) : `${legible}${held(weight)}`;
   const text = legible ? `<span>${short(pixel)}</span><small>${times}</small>` : "";
-  return `<div class="${inside ? "" : "pad"}" title="${short(pixel)} × ${held(weight)} = ${short(product)}" style="background:color-mix(in srgb, ${hue} ${share}%, transparent)">${text}</div>`;
+  return `<div class="${inside ? "" : "pad"}" title="${short(pixel)} × ${held(weight)} = ${short(product)}${source ? `, the pixel of row ${source[0]}, column ${source[1]}` : ""}" style="background:color-mix(in srgb, ${hue} ${share}%, transparent)">${text}</div>`;
 }
 
 // A number of which only the largest goes on.

@@ -25,10 +25,12 @@ from ncd.app.state.cache import cached_value
 from ncd.app.state.controls import GridPlace, Place, pick, slider
 from ncd.circuit.circuit import Cell, Circuit
 from ncd.explain.colour_scale import CellGrid, ColourRange
+from ncd.ops.pad_roll import CONSTANT, SPARE
 from ncd.ops.sliding_window import SlidingWindowOp, WindowWalk, per_dimension
 from ncd.site import markup
 from ncd.site.markup import GREY, PANEL_CSS
 from ncd.site.scripts import script
+from ncd.systems.images.convolution_layers import PADDING_MODES, padding_before
 
 # --- The Window panel: a window moves over a picture, and one number of the result is written out
 
@@ -40,7 +42,8 @@ KEY = "convolution window"
 MOST, SHOWN = 16, 12  # maps of the result and planes of the input that are shown
 LARGEST = 200_000  # numbers of a picture that are drawn
 COLOURS = ("red", "green", "blue")
-CHOICES = ("filter", "kind")  # the knobs that stand above the window
+CHOICES = {"filter": "filter", "kind": "kind", "mode": "padding"}  # knobs above, and their names
+PADDINGS = {"reflect": "edge mirrored", "replicate": "edge repeated", "circular": "going round"}
 
 _window = st.components.v2.component(
     "ncd_window",
@@ -61,6 +64,8 @@ class WindowPlanes:
     A plane is a channel of a picture, or one of its slices in a volume; a line is a picture of one
     row. ``planes`` has the shape (planes, height, width), ``weights`` (planes, rows, columns), and
     ``result`` (height, width). With ``largest`` the largest product is taken, and not their sum.
+    ``sources`` says for each row, and for each column, of a padded plane which one its numbers are
+    copies of; it is empty where constants stand at the padding.
     """
 
     names: tuple[str, ...]
@@ -70,6 +75,7 @@ class WindowPlanes:
     bias: float
     walk: WindowWalk
     largest: bool = False
+    sources: tuple[list[int], ...] = ()
 
     def sum_text(self, row: int, column: int) -> float:
         """Returns the sum of all products of a window, with the bias, or the largest of them."""
@@ -104,16 +110,20 @@ def window_planes(scene: Scene, map: int, depth: int = 0) -> WindowPlanes:
     cell = sliding_cell(scene)
     op = cell.op
     assert isinstance(op, SlidingWindowOp)
-    x = scene.trace.values[cell.inputs[0].id].detach().float().cpu()
+    pad, taken = padding_before(scene.circuit, cell)
+    x = scene.trace.values[taken.id].detach().float().cpu()
     made = scene.trace.outputs[0].detach().float().cpu()[map]
     weight, bias = _weights(scene, cell, x.dim() - 1)
     n, channels, each = x.dim() - 1, len(x), weight.shape[1]
     first = map // (len(weight) // (channels // each)) * each  # of its group
-    walk = op.walk(n)
+    walk, mode = op.walk(n), pad.mode if pad else CONSTANT
+    if pad:
+        walk = walk._replace(before=(pad.before,) * n, after=(pad.after,) * n)
     ends = [end for pair in zip(walk.before[::-1], walk.after[::-1], strict=True) for end in pair]
     largest = cell.op.role != "window" and not cell.name
     x = _spread(x[first : first + each], walk.apart)
-    x = F.pad(x, ends, value=-math.inf if largest else 0.0)
+    sources = _sources(x.shape[1:], walk, mode) if pad else ()
+    x = F.pad(x, ends, mode, -math.inf if largest else 0.0)
     if n == 3:
         x = x[:, depth * walk.stride[0] + walk.dilation[0] * torch.arange(weight.shape[2])]
     return WindowPlanes(
@@ -124,7 +134,21 @@ def window_planes(scene: Scene, map: int, depth: int = 0) -> WindowPlanes:
         float(bias[map]),
         WindowWalk(*(_last_two(own, one) for own, one in zip(walk, (0, 0, 1, 1, 1), strict=True))),
         largest,
+        sources,
     )
+
+
+def _sources(shape: Sequence[int], walk: WindowWalk, mode: str) -> tuple[list[int], ...]:
+    """Returns for each padded row, and for each column, the one that its numbers come from.
+
+    >>> _sources((3,), WindowWalk((2,), (1,), (1,), (1,), (1,)), "reflect")
+    ([0], [4, 3, 2, 3, 4, 3])
+    """
+    found: list[list[int]] = [[0]]
+    for size, before, after in zip(shape, walk.before, walk.after, strict=True):
+        places = torch.arange(before, before + size, dtype=torch.float64)[None]
+        found.append(F.pad(places, (before, after), mode)[0].long().tolist())
+    return tuple(found[-2:])
 
 
 def _spread(x: Tensor, apart: Sequence[int]) -> Tensor:
@@ -269,6 +293,7 @@ def _numbers(found: WindowPlanes) -> dict[str, Any]:
         "bias": found.bias,
         **found.walk._asdict(),
         "largest": found.largest,
+        "sources": found.sources,
     }
 
 
@@ -281,7 +306,10 @@ def _title(scene: Scene) -> str:
     if "o" in scene.settings:
         between = scene.settings["s"] - 1
         return f"The {what}, {between or 'no'} zero{'s' * (between != 1)} between its pixels"
-    return f"The {what}, with its padding" if scene.settings["p"] else f"The {what}"
+    if not scene.settings["p"]:
+        return f"The {what}"
+    pad, _ = padding_before(scene.circuit, sliding_cell(scene))
+    return f"The {what}, {PADDINGS[pad.mode] if pad else 'with its padding'}"
 
 
 # --- as pictures ----------------------------------------------------------------------------------
@@ -329,16 +357,20 @@ def _maps(scene: Scene, map: int, depth: int, grey: bool) -> str:
 
 
 def _filters(scene: Scene) -> str:
-    """Returns the knob of the filters, or of the kind of pooling, as a list to choose from."""
-    knob = next((knob for knob in scene.entry.knobs if knob.name in CHOICES), None)
-    if knob is None:
-        return ""
-    now = scene.settings[knob.name]
-    options = "".join(
-        f'<option value="{i}"{" selected" if i == now else ""}>{name}</option>'
-        for i, name in enumerate(knob.names)
+    """Returns the knobs of the filters, of the kind of pooling, and of the padding, as lists."""
+    return "".join(
+        f'<label>{CHOICES[knob.name]} <select data-set="{knob.name}">'
+        f"{_options(knob.names, scene.settings[knob.name])}</select></label>"
+        for knob in scene.entry.knobs
+        if knob.name in CHOICES
     )
-    return f'<label>{knob.name} <select data-set="{knob.name}">{options}</select></label>'
+
+
+def _options(names: Sequence[str], now: int) -> str:
+    return "".join(
+        f'<option value="{i}"{" selected" if i == now else ""}>{name}</option>'
+        for i, name in enumerate(names)
+    )
 
 
 # --- how the size comes about ---------------------------------------------------------------------
@@ -350,11 +382,15 @@ def _sizes(scene: Scene) -> str:
     called = {"k": "kernel", "s": "stride", "p": "padding", "d": "dilation", "o": "output padding"}
     kind = TransposedSizes if "o" in ranges else WindowSizes
     own = kind(**{each.name: scene.settings.get(each.name, 1) for each in fields(kind)})
+    ends = {name: scene.settings.get(knob.below, knob.max + 1) for name, knob in ranges.items()}
+    mode = PADDING_MODES[scene.settings.get("mode", 0)]
+    if mode in SPARE:  # no more places are copied than there are
+        ends["p"] = min(ends["p"], own.x - SPARE[mode] + 1)
     sliders = "".join(
         slider(
             f"{word} {getattr(own, name)}",
             name,
-            range(ranges[name].min, scene.settings.get(ranges[name].below, ranges[name].max + 1)),
+            range(ranges[name].min, ends[name]),
             getattr(own, name),
             f"<span>{word} <i>{name}</i></span><b>{getattr(own, name)}</b>",
         )

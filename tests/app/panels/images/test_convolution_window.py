@@ -123,6 +123,9 @@ def test_the_transposed_size_formula_equals_torch_at_ten_thousand_settings() -> 
         ("convolution", {"c": 2, "f": 3, "g": 4, "k": 2, "p": 0, "filter": 6}),
         ("convolution", {"n": 1, "x": 17, "k": 4, "d": 3, "s": 2, "p": 3, "filter": 5}),
         ("convolution", {"n": 3, "x": 8, "c": 2, "k": 3, "s": 2, "d": 2, "p": 2, "filter": 6}),
+        ("convolution", {"c": 3, "k": 5, "s": 2, "p": 4, "x": 9, "mode": 1}),
+        ("convolution", {"n": 1, "k": 4, "d": 2, "p": 8, "x": 8, "g": 2, "mode": 3}),
+        ("convolution", {"n": 3, "x": 8, "k": 3, "s": 2, "p": 2, "c": 2, "mode": 2}),
         ("pooling", {"c": 3, "k": 3, "p": 1, "x": 9}),
         ("pooling", {"n": 1, "k": 4, "s": 3, "p": 1, "x": 17}),
         ("pooling", {"n": 3, "x": 8, "c": 2, "p": 1}),
@@ -305,6 +308,10 @@ def test_a_count_is_derived_step_by_step() -> None:
         ("convolution", {"p": 0}, "The picture"),
         ("convolution", {"p": 1, "n": 1}, "The line, with its padding"),
         ("convolution", {"p": 0, "n": 3, "x": 8}, "The volume"),
+        ("convolution", {"p": 0, "mode": 1}, "The picture"),
+        ("convolution", {"mode": 1}, "The picture, edge mirrored"),
+        ("convolution", {"n": 1, "mode": 2}, "The line, edge repeated"),
+        ("convolution", {"mode": 3}, "The picture, going round"),
         ("transposed-convolution", {"s": 1, "o": 0}, "The picture, no zeros between its pixels"),
         ("transposed-convolution", {"s": 2}, "The picture, 1 zero between its pixels"),
         ("transposed-convolution", {"s": 3}, "The picture, 2 zeros between its pixels"),
@@ -497,6 +504,32 @@ def test_sliders_and_the_filter_stand_at_their_knobs() -> None:
     assert convolution_window._filters(scene("layer-norm")) == ""
     plain = convolution_window._sizes(scene("pooling", k=3, s=2, p=1, x=9))
     assert "9 + 2·1 = 11" in text(plain) and "k = 3 under the window" in text(plain)
+
+
+@pytest.mark.parametrize(
+    ("mode", "x", "most"), [(0, 8, 8), (1, 8, 7), (1, 9, 8), (2, 8, 8), (3, 7, 7), (3, 8, 8)]
+)
+def test_the_padding_goes_as_far_as_torch_takes_it(mode: int, x: int, most: int) -> None:
+    sliders = tags(convolution_window._sizes(scene("convolution", mode=mode, x=x)), "input")
+    assert next(int(own["max"]) for own in sliders if own["data-set"] == "p") == most
+    lists = convolution_window._filters(scene("convolution", mode=mode, x=x))
+    assert [own["data-set"] for own in tags(lists, "select")] == ["filter", "mode"]
+    assert re.findall(r'value="(\d+)" selected', lists) == ["0", str(mode)]
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize("mode", [0, 1, 2, 3])
+def test_padding_says_of_which_row_and_column_it_is_a_copy(mode: int, n: int) -> None:
+    own = page(n=n, x=8, p=3, mode=mode, c=2)
+    found = window_planes(own, 0)
+    if mode == 0:
+        assert found.sources == sent(own)["sources"] == ()
+        return
+    rows, columns = found.sources
+    np.testing.assert_array_equal(found.planes, found.planes[:, rows][:, :, columns])
+    high = [0] if n == 1 else range(3, 11)
+    assert set(rows) == set(high) and set(columns) == set(range(3, 11))
+    assert [rows[i] for i in high] == [*high] and sent(own)["before"] == ((3, 0)[n == 1], 3)
 
 
 def test_a_dense_map_of_the_same_arrays_has_more_of_both() -> None:
