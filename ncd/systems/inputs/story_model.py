@@ -38,7 +38,7 @@ def story_beginning(seed: int, turn: str = "", text: str = "") -> SymbolInput:
         read = parse(NAME, LONGEST - 1, len(STORY_WORDS), seed, text=text or SAMPLE)
         return replace(read, numbers=read.numbers[: read.length])
     read = parse(NAME, EXAMPLE, len(STORY_WORDS), seed, turn)
-    unsure = Categorical(logits=_scores(read.numbers)).entropy()
+    unsure = Categorical(logits=scores_after(read.numbers)).entropy()
     count = int(unsure.argmax()) + 1
     return replace(read, numbers=read.numbers[:count], length=count)
 
@@ -49,12 +49,12 @@ def word_scores(words: Sequence[str]) -> Tensor:
     >>> STORY_WORDS[int(word_scores("Leo wants to".split()).argmax())]
     'play'
     """
-    return _scores(tuple(map(STORY_WORDS.index, words)))[-1]
+    return scores_after(tuple(map(STORY_WORDS.index, words)))[-1]
 
 
 @lru_cache(256)
-def _scores(numbers: tuple[int, ...]) -> Tensor:
-    """Returns the scores behind each of some words, (n, v)."""
+def scores_after(numbers: tuple[int, ...]) -> Tensor:
+    """Returns the scores of the word that follows each of some words, in one pass (n, v)."""
     padded = (*numbers, *(0,) * (LONGEST - len(numbers)))
     with torch.no_grad():
         found: Tensor = _model()(torch.tensor(padded))

@@ -45,18 +45,37 @@ def sampling(v: int = WORD_COUNT, k: int = 10, b: int = 6, t: int = 2, p: int = 
 
 @lru_cache
 def _sampling(temperature: str, share: str) -> Term:
+    return Then(
+        Named("v", "scores") @ Named("b#r", "z"),
+        _top_k() @ Id("b#r"),
+        _chances(temperature, share) @ Id("k#v, b#r"),
+        Block(_draw(), "Draw", "neutral"),
+    )
+
+
+def kept_tokens(v: int, k: int, t: int, p: int) -> Term:
+    """Returns the chances of the tokens that can be drawn, and these tokens, ``v -> k, k#v``.
+
+    The arguments are those of :func:`sampling`.
+
+    >>> str(kept_tokens(v=201, k=10, t=2, p=2).cod)
+    'k, k#v'
+    """
+    chances = _chances(TEMPERATURES[t], SHARES[p])
+    return Axes(v=v, k=k)(_top_k() >> chances @ Id("k#v"))
+
+
+def _top_k() -> Term:
+    return Block(Top("v -> k"), "Top-k", "index")
+
+
+def _chances(temperature: str, share: str) -> Term:
+    """Returns the chances of tokens by their scores, ``k -> k``: 0 for those beyond the share."""
     chances: Term = Softmax("k", "p")
     if temperature != "1":
         chances = Map("k -> k", f"$1 / {temperature}", f"÷ {temperature}") >> chances
     chances = Block(chances, "Temperature", "softmax")
-    if share != "1":
-        chances = chances >> Block(_nucleus(share), "Top-p", "scale")
-    return Then(
-        Named("v", "scores") @ Named("b#r", "z"),
-        Block(Top("v -> k"), "Top-k", "index") @ Id("b#r"),
-        chances @ Id("k#v, b#r"),
-        Block(_draw(), "Draw", "neutral"),
-    )
+    return chances if share == "1" else chances >> Block(_nucleus(share), "Top-p", "scale")
 
 
 def _nucleus(share: str) -> Term:

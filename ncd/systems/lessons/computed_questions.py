@@ -18,6 +18,7 @@ A question is a short text in a link: its kind, and what it is about.
 | ``cut:n6``, ``cut:f2``, ``cut:v3`` | what counts still when an op, block or wire gives zeros |
 | ``changes:s=50``, ``changes:s=50,v17`` | whether numbers of the result, or an array, change |
 | ``format:float16:2048+1`` | what a number, a sum or a product becomes in a format |
+| ``pass:0.8,4`` | how many words a pass writes if 4 are proposed and each stays with 0.8 |
 
 A wrong answer has a sentence of its own that says why. An axis after ``mixes`` is that of the first
 input and of the first output that have it, unless an array is named.
@@ -25,6 +26,7 @@ input and of the first output that have it, unless an array is named.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -45,6 +47,7 @@ from ncd.language.number_formats import Formats
 from ncd.run.calculation import calculation_text, number_text, read_calculation
 from ncd.run.float_formats import FORMATS, FloatFormat
 from ncd.systems.catalogue_entry import Entry
+from ncd.systems.language_models.speculative_decoding import expected_words
 from ncd.systems.lessons.dependence import (
     ALL,
     EARLIER,
@@ -894,6 +897,29 @@ def _rounding_fault(said: float, format: FloatFormat) -> str:
     return f"That is a number of {format.name}, but not the one to which it is rounded."
 
 
+def _words_of_pass(circuit: Circuit, about: str) -> Question:
+    """Asks how many words a pass of a model writes where a draft proposes some."""
+    if not (found := re.fullmatch(r"(0\.\d{1,3}),([1-9]|1\d)", about)):
+        raise _NoQuestion
+    chance, count = float(found[1]), int(found[2])
+    right = f"{expected_words(chance, count):.3g}"
+    faults = {
+        f"{count * chance + 1:.3g}": "None stays behind a word that is rejected.",
+        f"{count * chance:.3g}": "None stays behind a rejected word, and the model adds one.",
+        f"{count + 1}": "So many only if all of them stay.",
+    }
+    return _make_question(
+        f"A draft proposes {count} words, and each stays with a chance of {chance:g}. How many "
+        "words does a pass of the model write on average?",
+        right,
+        faults,
+        f"One of its own, and the n-th of the draft if all before it stay, with {chance:g} to the "
+        f"power of n: (1 − {chance:g}^{count + 1}) / (1 − {chance:g}) = {right}.",
+        lambda said: f"{float(str(said)):09.3f}",
+        feedback=lambda said: faults[str(said)],
+    )
+
+
 # --- all of them ----------------------------------------------------------------------------------
 
 
@@ -950,6 +976,7 @@ KINDS: Mapping[str, Callable[[Circuit, str], Question]] = {
     "gone": _lost_axis,
     "along": _op_axis,
     "format": _in_format,
+    "pass": _words_of_pass,
 }
 SYSTEM_KINDS: Mapping[str, Callable[[_Subject, str], Question]] = {
     "most": _largest_op,

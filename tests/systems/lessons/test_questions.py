@@ -128,6 +128,11 @@ COMPUTED = [
      "Numbers of float8 E5M2 are 0.015625 apart there."),
     ("low-precision", {}, "format:float32:2048+1", "2049", "It is a number of float32."),
     ("low-precision", {}, "format:float16:-2048+-1", "−2048", "are 2 apart there, and of two"),
+    # how many words a pass writes
+    ("sampling", {}, "pass:0.8,4", "3.36",
+     "One of its own, and the n-th of the draft if all before it stay, with 0.8 to the power of n: "
+     "(1 − 0.8^5) / (1 − 0.8) = 3.36."),
+    ("sampling", {}, "pass:0.5,1", "1.5", "(1 − 0.5^2) / (1 − 0.5) = 1.5."),
 ]  # fmt: skip
 
 
@@ -222,6 +227,11 @@ OTHER_NUMBER = "That is a number of float16, but not the one to which it is roun
         ("low-precision", {}, "format:float16:1e-8", "What does 10⁻⁸ become in float16?",
          ["", "There is no such number in float16.", OTHER_NUMBER,
           "It is not above the largest number, 65504."]),
+        ("sampling", {}, "pass:0.8,4",
+         "A draft proposes 4 words, and each stays with a chance of 0.8. How many words does a "
+         "pass of the model write on average?",
+         ["None stays behind a rejected word, and the model adds one.", "",
+          "None stays behind a word that is rejected.", "So many only if all of them stay."]),
     ],
 )  # fmt: skip
 def test_a_question_and_what_each_answer_is_told(name: str, sizes, ask: str, text, faults) -> None:
@@ -259,6 +269,7 @@ def test_a_model_that_is_too_large_is_not_run() -> None:
         *("", "shape", "shape:v0", "shape:v99", "shape:n4", "gone:n6", "along:n4", "most:money"),
         *("most:parameters", "parameters:", "parameters:h", "parameters:h=4", "parameters:h=0"),
         *("format:float64:1", "format:float16:x", "format:float16", "format:float16:1e-8*65536"),
+        *("pass:", "pass:0.8", "pass:1,4", "pass:0.8,0", "pass:0.8,20", "pass:x,4"),
         *("parameters:h=4.5", "flops:z=3", "flops:causal=1", "flops:h=99999999", "numbers:v7:v8"),
     ],
 )

@@ -105,18 +105,22 @@ def _cells(circuit: Circuit, name: str) -> list[Cell]:
 def show_cuts(scene: Scene) -> None:
     """Shows a row for each token with its chance after each step, and where the draws fall."""
     found = cuts(scene.circuit, scene.trace)
-    sliders = "".join(
-        slider(f"{label} {_value(scene, name)}", name, _numbers(scene, name), scene.settings[name])
-        for name, label in SLIDERS.items()
-    )
     html = (
-        f'{CSS}{_text_field(scene)}<div class="told">{sliders}</div>{_table(scene, found)}'
+        f'{CSS}{text_field(scene)}<div class="told">{sliders(scene)}</div>{_table(scene, found)}'
         f"{_draws(scene, found)}{_sentences(scene, found)}"
     )
-    html_panel.render(html, "cuts", CUTS.controls, partial(_pick, scene))
+    html_panel.render(html, "cuts", CUTS.controls, partial(add_or_set, scene))
 
 
 CUTS = Panel("Cuts", show_cuts, controls=(typed.SEQUENCE, typed.TURN), follows_moves=True)
+
+
+def sliders(scene: Scene) -> str:
+    """Returns the sliders of temperature, top-k and top-p."""
+    return "".join(
+        slider(f"{label} {_value(scene, name)}", name, _numbers(scene, name), scene.settings[name])
+        for name, label in SLIDERS.items()
+    )
 
 
 def _knob(scene: Scene, name: str) -> Knob:
@@ -133,7 +137,7 @@ def _numbers(scene: Scene, name: str) -> range:
     return range(knob.min, max(knob.max, scene.settings[name]) + 1)
 
 
-def _pick(scene: Scene, picked: str) -> None:
+def add_or_set(scene: Scene, picked: str) -> None:
     """Sets a knob, adds a token to the text, or takes another text; a callback."""
     name, _, value = picked.partition("=")
     if name == ADD and value.isdecimal() and int(value) < len(STORY_WORDS):
@@ -146,7 +150,7 @@ def _pick(scene: Scene, picked: str) -> None:
         knobs.apply_pick(scene.entry, picked)
 
 
-def _text_field(scene: Scene) -> str:
+def text_field(scene: Scene) -> str:
     """Returns the field for the text; nothing where the scores are random."""
     if not scene.inputs_spec.text:
         return "<p>The scores are random: the small model that ships knows 256 tokens.</p>"
@@ -161,7 +165,7 @@ def _text_field(scene: Scene) -> str:
     )
 
 
-def _token(scene: Scene, number: int) -> str:
+def token_html(scene: Scene, number: int) -> str:
     """Returns a token as HTML: a word of the small model, or its number."""
     words = STORY_WORDS if scene.inputs_spec.text else ()
     return markup.text(symbol(tuple(words), number))
@@ -175,28 +179,28 @@ def _table(scene: Scene, found: Cuts) -> str:
     colours = [markup.colour(role, scene.dark) for role in ("linear", "index", "softmax", "scale")]
     most = float(found.chances.max())
     body = [
-        f"<tr><td>{_token(scene, number)}</td>{_bars(chances, colours, most)}</tr>"
+        f"<tr><td>{token_html(scene, number)}</td>{chance_bars(chances, colours, most)}</tr>"
         for number, chances in zip(found.order[:rows], found.chances.T, strict=False)
     ]
     if rows < count:
         rest = found.chances[:, rows:].sum(1)
-        body.append(f"<tr><td>{count - rows:,} others</td>{_bars(rest, colours, most)}</tr>")
+        body.append(f"<tr><td>{count - rows:,} others</td>{chance_bars(rest, colours, most)}</tr>")
     return f'<div class="cuts">{markup.table(head, body, numbers=(1, 2, 3, 4))}</div>'
 
 
-def _bars(chances: Tensor, colours: Sequence[str], most: float) -> str:
+def chance_bars(chances: Tensor, colours: Sequence[str], most: float) -> str:
     """Returns a cell for each step, with its chance on a bar."""
     return "".join(
         f'<td class="number bar{"" if share else " idle"}" style="--bar:{colour};'
-        f'--share:{min(100 * share / most, 100):.1f}%">{_percent(share)}</td>'
+        f'--share:{min(100 * share / most, 100):.1f}%">{percent(share)}</td>'
         for share, colour in zip(chances.tolist(), colours, strict=True)
     )
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
     """Returns a chance in per cent.
 
-    >>> _percent(0), _percent(1e-5), _percent(0.25)
+    >>> percent(0), percent(1e-5), percent(0.25)
     ('–', '&lt; 0.1%', '25.0%')
     """
     if not share:
@@ -208,15 +212,15 @@ def _draws(scene: Scene, found: Cuts) -> str:
     """Returns the chances that are left one after the other, and where each number falls."""
     colour = markup.colour("scale", scene.dark)
     parts = "".join(
-        f'<span style="width:{100 * share:.2f}%;--bar:{colour}" title="{_percent(share)}">'
-        f"{_token(scene, found.order[i]) if share > WIDE_ENOUGH else ''}</span>"
+        f'<span style="width:{100 * share:.2f}%;--bar:{colour}" title="{percent(share)}">'
+        f"{token_html(scene, found.order[i]) if share > WIDE_ENOUGH else ''}</span>"
         for i, share in enumerate(found.chances[-1].tolist())
         if share
     )
     marks = "".join(f'<i style="left:{100 * u:.2f}%"></i>' for u in found.uniform)
     adds = bool(scene.inputs_spec.text) and len(scene.inputs_spec.text) < LONGEST - 1
     drawn = "".join(
-        _token_button(_token(scene, found.order[place]), found.order[place], u, adds)
+        _token_button(token_html(scene, found.order[place]), found.order[place], u, adds)
         for u, place in zip(found.uniform, found.places, strict=True)
     )
     more = " Press a token to add it to the text." if adds else ""
@@ -242,8 +246,8 @@ def _sentences(scene: Scene, found: Cuts) -> str:
     best, left = found.token_count(1), found.token_count(3)
     tail, rest = float(found.chances[0, best:].sum()), float(found.chances[2, left:best].sum())
     return (
-        f"<p>Top-k leaves {best:,} of {len(found.order):,} tokens; the others had {_percent(tail)} "
-        f"together. Top-p leaves {left:,}; the others had {_percent(rest)}. At first the model is "
+        f"<p>Top-k leaves {best:,} of {len(found.order):,} tokens; the others had {percent(tail)} "
+        f"together. Top-p leaves {left:,}; the others had {percent(rest)}. At first the model is "
         f"as unsure as between <b>{found.unsureness(0):.1f}</b> tokens of equal chance, and the "
         f"draw as between <b>{found.unsureness(3):.1f}</b>.</p>"
         f'<p class="muted">{numbers_origin(scene)}</p>'
@@ -256,7 +260,7 @@ def _sentences(scene: Scene, found: Cuts) -> str:
 def show_texts(scene: Scene) -> None:
     """Shows the same beginning written on by several rules."""
     if not scene.inputs_spec.text:
-        html_panel.render(_text_field(scene), "texts")
+        html_panel.render(text_field(scene), "texts")
         return
     rows = cached_value(
         "written texts",
@@ -271,10 +275,10 @@ def show_texts(scene: Scene) -> None:
         for rule, text in rows
     )
     html = (
-        f'{CSS}{_text_field(scene)}<div class="written">{body}</div><p>{TEXTS_TEXT}</p>'
+        f'{CSS}{text_field(scene)}<div class="written">{body}</div><p>{TEXTS_TEXT}</p>'
         f'<p class="muted">{numbers_origin(scene)}</p>'
     )
-    html_panel.render(html, "texts", TEXTS.controls, partial(_pick, scene))
+    html_panel.render(html, "texts", TEXTS.controls, partial(add_or_set, scene))
 
 
 TEXTS = Panel("Texts", show_texts, controls=(typed.SEQUENCE, typed.TURN))
