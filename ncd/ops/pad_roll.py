@@ -147,9 +147,10 @@ class Pad(Op):
         return with_axes_last(site, lambda x, rest: call("F.pad", x, sides, **named))
 
     def _copy_places(self, site: Site, sides: TorchExpr) -> tuple[TorchExpr]:
-        """Pads from the axis itself, for which torch wants one dimension in front, and a batch."""
+        """Pads from the axis itself, for which torch wants one dimension in front, or two."""
         rest, (array,), (out,) = site.broadcast_axes, site.inputs, site.outputs
-        before, after = ((rest.dims, *groups(own)) for own in (*site.own_inputs, *site.own_outputs))
+        lead = groups(rest) if len(rest.dims) in (1, 2) else (rest.dims,)
+        before, after = ((*lead, *groups(own)) for own in (*site.own_inputs, *site.own_outputs))
         made = call("F.pad", rearrange(Arg(0), groups(array), before), sides, mode=self.mode)
         return (rearrange(made, after, groups(out)),)
 

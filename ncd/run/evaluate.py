@@ -44,9 +44,14 @@ def narrow(name: str) -> bool:
     return bool(re.search(r"[123]d$", name)) or name in NARROW
 
 
-def with_merged_batch(called: Callable[..., Tensor], name: str, rank: int) -> Callable[..., Tensor]:
-    """Returns the function with all batch axes merged into the one that it accepts."""
-    places = int(name[-2]) if name.endswith("d") and name[-2].isdigit() else rank
+def with_merged_batch(
+    called: Callable[..., Tensor], name: str, rank: int, places: int = 0
+) -> Callable[..., Tensor]:
+    """Returns the function with all batch axes merged into the one that it accepts.
+
+    ``places`` are the dimensions that it works on, if its name does not say so.
+    """
+    places = places or (int(name[-2]) if name.endswith("d") and name[-2].isdigit() else rank)
     own = int(rank > places + 1 or "orm" in name)  # whether it has a batch among its dimensions
 
     def function(x: Tensor, *rest: Any, **named: Any) -> Tensor:
@@ -438,9 +443,11 @@ class _ExprCompiler:
         if expr.function.startswith("math."):
             return self.compile_arithmetic(function(expr.function), *expr.args)
         called = cat if expr.function == "torch.cat" else function(expr.function)
-        copies_ends = expr.function == "F.pad" and "mode" in dict(expr.kwargs)
-        if not expr.function.startswith("nn.") and (narrow(expr.function) or copies_ends):
+        if not expr.function.startswith("nn.") and narrow(expr.function):
             called = with_merged_batch(called, expr.function, self.rank(expr.args[0]))
+        if expr.function == "F.pad" and "mode" in dict(expr.kwargs):
+            padded = len([*expr.args[1].parts()]) // 2
+            called = with_merged_batch(called, expr.function, self.rank(expr.args[0]), padded)
         return self.compile_call(called, expr.args, expr.kwargs)
 
     def method(self, expr: ex.Method) -> Code:

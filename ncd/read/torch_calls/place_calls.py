@@ -20,6 +20,7 @@ from ncd.read.torch_calls.import_recorder import (
     Operand,
 )
 from ncd.read.torch_calls.shape_calls import part_of
+from ncd.read.torch_calls.window_calls import add_window_op
 
 
 def roll(g: DimensionBuilder, x: Operand, shifts: Any, dims: Any = ()) -> ImportedValue:
@@ -58,6 +59,10 @@ def pad(
     filled = 0.0 if value is None else float(value)
     if abs(filled) > 1e300:
         g.reject_call("a padding that is not with one finite number")
+    if _is_even_edge(g, x, sides):
+        return add_window_op(
+            g, x, len(sides) // 2, None, lambda pattern: Pad(pattern, *sides[:2], filled, mode)
+        )
     found: Operand = x
     copies = mode in ("reflect", "replicate")
     for i in range(len(sides) // 2):
@@ -70,6 +75,17 @@ def pad(
         if min(ends) < 0 and copies:
             found = _drop_ends(g, found, at, ends)
     return found
+
+
+def _is_even_edge(g: DimensionBuilder, x: Operand, sides: Sequence[int]) -> bool:
+    """Returns whether the last two or three dimensions, as of a picture, get the same ends each."""
+    n = len(sides) // 2
+    if n not in (2, 3) or set(zip(sides[::2], sides[1::2], strict=True)) != {tuple(sides[:2])}:
+        return False
+    value = g.value(x)
+    atoms = [atom for dim in value.dims[-n:] for atom in resolved_atoms(dim)]
+    apart = len({*atoms}) == len(atoms) and all(value.dims[-n:])
+    return apart and value.slot.kind == "real" and min(sides) >= 0 and max(sides) > 0
 
 
 def _value_rank(g: DimensionBuilder, x: Operand) -> int:

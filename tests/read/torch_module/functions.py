@@ -77,6 +77,8 @@ FUNCTIONS: dict[str, Function] = {
     "replication": lambda x: F.pad(x, (1, 2), "replicate"),
     "circle": lambda x: F.pad(x, (3, -1), "circular"),
     "circle of whole numbers": lambda x: F.pad(x.argmax(-1), (1, 2), "circular"),
+    "edge of a square": lambda x: F.pad(x @ x.transpose(1, 2), (1, 1, 1, 1), "reflect"),
+    "edge of pictures": lambda x: F.pad(x.reshape(WINDOWS), (1, 2, 1, 2), "circular"),
     "mirrored, then cut": lambda x: F.pad(x[..., :3], (2, -1), "reflect"),
     "repeated, then cut": lambda x: F.pad(x[..., :2], (-2, 3, 1, -1), "replicate"),
     "root mean square": lambda x: F.rms_norm(x, (4, 8)),

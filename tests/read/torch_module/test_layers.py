@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves
 
+import ncd
 from ncd import from_torch
 
 Shape = tuple[int, ...]
@@ -231,3 +232,22 @@ def test_a_batch_norm_takes_its_mean_over_any_batch(name: str, training: bool) -
     found = from_torch(module, x)
     assert found.difference < 1e-5 and not found.boxes
     torch.testing.assert_close(found.module()(2 * x), module(2 * x), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("mode", ["zeros", "reflect", "replicate", "circular"])
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_a_padding_mode_is_one_step_before_the_convolution(mode: str, n: int) -> None:
+    layer = [nn.Conv1d, nn.Conv2d, nn.Conv3d][n - 1](3, 4, 3, padding=2, padding_mode=mode)
+    x = torch.randn(2, 3, *[5] * n)
+    found = from_torch(layer, x)
+    assert found.difference < 1e-5
+    steps = [type(cell.op).__name__ for cell in ncd.elaborate(found.term).cells]
+    assert steps == (["Conv"] if mode == "zeros" else ["Pad", "Conv"])
+    line = f'F.pad(x, {(2, 2) * n}, mode="{mode}")'
+    assert (line in ncd.source(found.term)) == (mode != "zeros")
+
+
+def test_zeros_around_a_picture_are_one_step() -> None:
+    found = from_torch(nn.Sequential(nn.ZeroPad2d(1), nn.Conv2d(6, 4, 3)), torch.randn(IMAGE))
+    assert [type(cell.op).__name__ for cell in ncd.elaborate(found.term).cells] == ["Pad", "Conv"]
+    assert found.difference < 1e-5
