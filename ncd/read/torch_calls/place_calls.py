@@ -61,7 +61,11 @@ def pad(
         g.reject_call("a padding that is not with one finite number")
     if _is_even_edge(g, x, sides):
         return add_window_op(
-            g, x, len(sides) // 2, None, lambda pattern: Pad(pattern, *sides[:2], filled, mode)
+            g,
+            x,
+            len(sides) // 2,
+            None,
+            lambda pattern: Pad(pattern, sides[0], sides[1], filled, mode),
         )
     found: Operand = x
     copies = mode in ("reflect", "replicate")
