@@ -61,6 +61,8 @@ if TYPE_CHECKING:
     from ncd.rewrite.decode import Cache, CachedPass, CachePlacement, decode
     from ncd.rewrite.gradient import gradient
     from ncd.rewrite.rewriting import Rewrite, apply, rewrites
+    from ncd.rewrite.sharded_run import ShardedResult, run_sharded
+    from ncd.rewrite.sharding import Sharding, shard
     from ncd.rewrite.tile_loop import Result, run_stream
     from ncd.rewrite.tile_schedule import Stream, stream
     from ncd.run.checkpointing import Checkpoints, Saved, SavedArray, checkpoints, saved
@@ -92,6 +94,7 @@ _LATE = {
     "circuit.knob": ("Knob",),
     "systems.catalogue": ("catalogue", "Entry"),
     "write.term_json": ("from_json", "to_json"),
+    "rewrite.sharding": ("Sharding", "shard"),
     "rewrite.tile_schedule": ("Stream", "stream"),
     "notation.term_reader": ("TextError", "parse"),
     "notation.term_text": ("spell",),
@@ -107,6 +110,7 @@ _RUN = {
     "read.torch_calls.import_recorder": ("ImportFailed",),
     "read.torch_module.from_torch": ("Box", "Imported", "from_torch"),
     "rewrite.decode": ("Cache", "CachePlacement", "CachedPass", "decode"),
+    "rewrite.sharded_run": ("ShardedResult", "run_sharded"),
     "rewrite.tile_loop": ("Result", "run_stream"),
     "run.checkpointing": ("Saved", "SavedArray", "saved", "Checkpoints", "checkpoints"),
     "run.device": ("devices",),
@@ -198,6 +202,8 @@ __all__ = [
     "Scale",
     "Scan",
     "Scatter",
+    "ShardedResult",
+    "Sharding",
     "Signature",
     "Site",
     "SizeError",
@@ -241,9 +247,11 @@ __all__ = [
     "plain",
     "prove",
     "rewrites",
+    "run_sharded",
     "run_stream",
     "saved",
     "seq",
+    "shard",
     "source",
     "space",
     "spell",

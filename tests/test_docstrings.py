@@ -32,6 +32,8 @@ RAISES_NOTHING = {
         "Result",
         "Saved",
         "SavedArray",
+        "ShardedResult",
+        "Sharding",
         "Stream",
     ),
     *(

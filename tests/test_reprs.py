@@ -30,6 +30,7 @@ def values() -> dict[str, object]:
     module, cached = ncd.compile(term), ncd.decode(entry.build(t=6), "t")
     inputs = ncd.example_inputs(term)
     run, gpt = ncd.trace(module, *inputs), ncd.catalogue["gpt-2"].build()
+    parts = ncd.shard(term, ["m"], 2)
     streamed = ncd.stream(ncd.Einsum("a:4 b:4, b:4 c:4 -> a c"), {"a": 2, "c": 2}, ("b", 2))
     return {
         "axes": ncd.Axes(m=4, k=ncd.seq(3)),
@@ -50,6 +51,8 @@ def values() -> dict[str, object]:
         "saved": ncd.saved(term),
         "stream": streamed,
         "result": ncd.run_stream(streamed, [torch.ones(4, 4), torch.ones(4, 4)]),
+        "sharding": parts,
+        "joined": ncd.run_sharded(parts, inputs, module),
         "checkpoints": ncd.checkpoints(ncd.catalogue["gpt-2"].build(n=6), budget=200_000),
         "thumbnails": ncd.thumbnails(module, run),
         "imported": ncd.from_torch(nn.Linear(8, 4), torch.ones(2, 8)),

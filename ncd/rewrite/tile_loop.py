@@ -126,7 +126,9 @@ JOINS: Mapping[str, Callable[[Tensor, Tensor], Tensor]] = {
 STARTS = {"max": -math.inf, "min": math.inf, "product": 1.0, "sum": 0.0}
 
 
-# --- Checks of the tensors and the module that a fused loop is given
+# --- Checks of the tensors and the module that a run is given
+
+RUN = {"run_stream": "the loop", "run_sharded": "the sharded term"}
 
 
 def checked_inputs(
@@ -136,30 +138,48 @@ def checked_inputs(
     if not isinstance(plan, Stream):
         fact = f"{short_repr(plan)} is not a fused loop"
         raise ParseError(fact, where="run_stream", cure="ncd.stream(term)")
-    schedule = plan.schedule
-    wanted = tuple(v.array for v in schedule.inputs)
-    if not isinstance(inputs, Sequence) or len(inputs) != len(wanted):
-        arrays = ", ".join(f"({array})" for array in wanted)
+    arrays = [value.array for value in plan.schedule.inputs]
+    weights = [weight.id for op in plan.schedule.ops for weight in op.weights]
+    return checked_arrays(arrays, weights, inputs, module, "run_stream")
+
+
+def checked_arrays(
+    arrays: Sequence[Array],
+    weights: Sequence[str],
+    inputs: Sequence[Tensor],
+    module: nn.Module | None,
+    where: str,
+) -> list[Tensor]:
+    """Returns the inputs; raises MismatchError if they are not the arrays, or a weight is missing.
+
+    Args:
+        arrays: What is read, by its axes.
+        weights: The names of the parameters that are read.
+        inputs: The tensors that are given.
+        module: The module whose parameters they are.
+        where: The function that is called, for the message.
+    """
+    if not isinstance(inputs, Sequence) or len(inputs) != len(arrays):
+        wanted = ", ".join(f"({array})" for array in arrays)
         many = isinstance(inputs, Sequence)
         count = f"{len(inputs)} array{'s' * (len(inputs) != 1)}" if many else short_repr(inputs)
-        fact = f"the loop reads {arrays or 'no arrays'}, not {count}"
-        raise MismatchError(fact, cure=arrays or "[]")
-    for array, x in zip(wanted, inputs, strict=True):
+        fact = f"{RUN[where]} reads {wanted or 'no arrays'}, not {count}"
+        raise MismatchError(fact, cure=wanted or "[]")
+    for array, x in zip(arrays, inputs, strict=True):
         shape = tuple(getattr(x, "shape", ()))
         if not isinstance(x, Tensor) or shape != array.shape:
             fact = f"the array ({array}) has shape {array.shape}, but is given {_input_text(x)}"
-            raise MismatchError(fact, where="run_stream", cure=f"a tensor of shape {array.shape}")
-    check_shapes(wanted, tuple(inputs))
-    weights = [weight.id for op in schedule.ops for weight in op.weights]
+            raise MismatchError(fact, where=where, cure=f"a tensor of shape {array.shape}")
+    check_shapes(tuple(arrays), tuple(inputs))
     known = dict(module.named_parameters()) if isinstance(module, nn.Module) else {}
     missing = [id for id in weights if id not in known]
     if missing:
-        fact = f"the loop reads the weights {', '.join(missing)}, which the module lacks"
-        fact = fact if known else f"the loop reads the weights {', '.join(missing)} of a module"
-        raise MismatchError(fact, where="run_stream", cure="module=ncd.compile(term)")
+        fact = f"{RUN[where]} reads the weights {', '.join(missing)}, which the module lacks"
+        fact = fact if known else f"{RUN[where]} reads the weights {', '.join(missing)} of a module"
+        raise MismatchError(fact, where=where, cure="module=ncd.compile(term)")
     return [
         x if array.below is None else as_int64(array, x)
-        for array, x in zip(wanted, inputs, strict=True)
+        for array, x in zip(arrays, inputs, strict=True)
     ]
 
 
@@ -220,8 +240,8 @@ def run_on_tiles(
     keys = [tuple(dim.key for dim in array.dims) for array in cell.site.outputs]
     if cell.op.tiles_weight:
         tile = product([*_as_in_weight(op, ins), own[op.weights[0].name]], keys[0])
-        if "bias" in own and not op.totals:
-            tile = Tile(tile.keys, tile.data + align_dims(own["bias"], tile.keys))
+        if op.bias is not None and not op.totals:
+            tile = Tile(tile.keys, tile.data + align_dims(own[op.bias.name], tile.keys))
         return [tile]
     tensors = [tile.data for tile in ins]
     expr = cell.torch_code  # one for each output, or one for all of them
@@ -518,9 +538,8 @@ class _FusedLoopRunner:
         data = self._weighted_sum(op, parts, group) if op.deferred_inputs else parts[0].data
         if op.rule.mean:
             data = data / (op.cell.site.inputs[0].numel // op.cell.site.outputs[0].numel)
-        bias = next((w for w in op.weights if op.cell.op.tiles_weight and w.name == "bias"), None)
-        if bias is not None:
-            tile = self._take(bias.id, group)
+        if op.bias is not None:
+            tile = self._take(op.bias.id, group)
             assert isinstance(tile, Tile)
             data = data + align_dims(tile, parts[0].keys)
         return Tile(parts[0].keys, data)

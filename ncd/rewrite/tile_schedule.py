@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from itertools import product
@@ -178,6 +178,11 @@ class ScheduledOp:
         """Whether it joins the tiles, so that its result has no streamed axis."""
         return self.stage is Stage.TILE and bool(self.rule.tile_reduction)
 
+    @property
+    def bias(self) -> WeightStream | None:
+        """The learned array that is added to a product with the first one, if there is one."""
+        return self.weights[1] if self.cell.op.tiles_weight and len(self.weights) > 1 else None
+
 
 @dataclass(frozen=True)
 class Schedule:
@@ -295,7 +300,7 @@ class _Walk:
     def scheduled_ops(self, cells: Iterable[Cell]) -> Iterable[ScheduledOp]:
         for cell in cells:
             self._check_names(cell)
-            weights = tuple(_weights(cell))
+            weights = tuple(learned_arrays(cell))
             stage = self._stage(cell, weights)
             self._check_groups(cell)
             rule, waits = TilingRule(), max((self.waits[v.id] for v in cell.inputs), default=0)
@@ -361,7 +366,8 @@ class _Walk:
             )
 
 
-def _weights(cell: Cell) -> Iterable[WeightStream]:
+def learned_arrays(cell: Cell) -> Iterator[WeightStream]:
+    """Yields the learned arrays of an op, by their names in the compiled module."""
     for name, initial in cell.initial_values.items():
         if initial.is_learned:
             id = f"{cell.path}.{name}" if cell.layer is not None else cell.path

@@ -48,6 +48,11 @@ def numbers(term: Term) -> None:
     plan = assert_type(ncd.stream(ncd.Einsum("a:4 b:4, b:4 -> a"), {"a": 2}, ("b", 2)), ncd.Stream)
     done = assert_type(ncd.run_stream(plan, [torch.ones(4, 4), torch.ones(4)]), ncd.Result)
     print(done.outputs, done.bytes_read)
+    parts = assert_type(ncd.shard(term, ["m"], 1), ncd.Sharding)
+    joined = assert_type(
+        ncd.run_sharded(parts, ncd.example_inputs(term), ncd.compile(term)), ncd.ShardedResult
+    )
+    print(joined.outputs, parts.numbers_sent == joined.numbers_sent)
 
 
 def runs(term: Term) -> None:
