@@ -69,7 +69,7 @@ swapdims t take take_along_dim tan tanh tanh_ tensor_split tile to tolist topk t
 true_divide trunc type type_as unbind unflatten unfold uniform_ unsqueeze unsqueeze_ var view
 view_as vsplit where xlogy xavier_uniform_ zero_ clip_ is_cuda_ unsafe_chunk backward trunc_normal_
 bernoulli_ ndimension nelement element_size adaptive_avg_pool2d view_as_complex view_as_real
-erfinv_ floor_ ceil_ round_ abs_ neg_ sqrt_ rsqrt_ clamp_min_ clamp_max_
+new erfinv_ floor_ ceil_ round_ abs_ neg_ sqrt_ rsqrt_ clamp_min_ clamp_max_
 acosh asinh atanh bernoulli copysign cummin digamma erfinv fmax fmin heaviside hypot lgamma
 aminmax cholesky_solve dequantize i0 istft ldexp msort nanmean nansum nextafter polygamma stft
 logcumsumexp logit matrix_exp mode moveaxis movedim rad2deg sinc trace
@@ -420,8 +420,11 @@ def attribute(machine: Interpreter, value: Any, name: str) -> Any:
         return found
     if type(value) in (int, bool) and (other := of_no_number(machine, name)) is not None:
         return other
-    if isinstance(value, SourceModule) and (base := other_base(machine, value)) is not None:
+    kept = isinstance(value, SourceModule | PlainObject)
+    if kept and (base := other_base(machine, value)) is not None:
         return unknown_attribute(machine, base, name, True)
+    if isinstance(value, Tensor) and any(value is one for one in machine.box_results):
+        return value  # one of several results, each of which is assumed to be like the input
     if isinstance(value, nn.Module | PlainObject | ClassValue):
         words = f"{kind_name(value)!r} object has no attribute {short_repr(name)}"
         raise machine.source_error(AttributeError(words), machine.node)
@@ -448,7 +451,7 @@ def _is_torchs(path: str, name: str, tracing: bool) -> bool:
     return not (tracing and callable(found))
 
 
-def other_base(machine: Interpreter, value: SourceModule) -> UnknownValue | None:
+def other_base(machine: Interpreter, value: SourceModule | PlainObject) -> UnknownValue | None:
     """Returns the base of an object's class that stands in another file; None if it has none."""
     bases = base_classes(machine, type(value).visitor)
     return next((base for base in bases if isinstance(base, UnknownValue)), None)

@@ -55,10 +55,10 @@ def try_run(
     machine: Interpreter, model: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]
 ) -> TriedRun:
     """Runs a module on inputs, computing shapes only."""
-    machine.tracing, machine.failure = True, None
+    machine.tracing, machine.shapes_only, machine.failure = True, True, None
     machine.box_calls.clear()
     inputs, named = (inputs, named) if named else by_name(model, inputs)
-    before, layers = machine.steps, count()
+    before, layers = machine.steps - machine.raising_steps, count()
     counter = register_module_forward_pre_hook(lambda *_: (next(layers), None)[1])
     error: Exception | None = None
     shapes = None
@@ -74,9 +74,10 @@ def try_run(
         error = machine.failure or raised
     finally:
         counter.remove()
-        machine.tracing, machine.failure = False, None
+        machine.tracing, machine.shapes_only, machine.failure = False, False, None
     _drop_frames(error)
-    return TriedRun(shapes, error, machine.steps - before + LAYER_STEPS * next(layers))
+    taken = machine.steps - machine.raising_steps - before
+    return TriedRun(shapes, error, taken + LAYER_STEPS * next(layers))
 
 
 def has_batch(inputs: tuple[Any, ...], shapes: list[torch.Size]) -> bool:
@@ -148,7 +149,7 @@ def other_arrays(way: str, error: str, main: str = MAIN) -> Iterator[str]:
     ranks = dict.fromkeys((*named, *near))
     by_rank = [one.format(sizes[-1]) + end for n in ranks for one in RANKS.get(n, ())]
     if below and RANGE_ERROR.search(error):
-        yield from (_word(sizes, f"#{n}") for n in sizes_in(error) if n < int(below[1:]))
+        yield from (_word(sizes, f"#{n}") for n in sizes_in(error) if 0 < n < int(below[1:]))
     if RANK_ERROR.search(error):
         by_size, by_rank = [], [*by_rank, *by_size]
     yield from by_size

@@ -362,8 +362,10 @@ class Interpreter:
     failed_examples: set[str] = field(default_factory=set)  # classes whose examples stop
     tracing: bool = False
     building: int = 0
+    shapes_only: bool = False  # whether a run only tells whether inputs fit
     text: str = ""
     steps: int = 0
+    raising_steps: int = 0  # those for errors, with which a run comes no further
     budget_start: int = 0  # the steps at the beginning of a line that has a limit of its own
     step_limit: int = STEPS
     calls: int = 0
@@ -399,6 +401,7 @@ class Interpreter:
     )  # of weights; see torch_names.py
     boxes: dict[str, tuple[UnknownValue, ast.AST]] = field(default_factory=dict)  # see elsewhere.py
     box_results: list[Any] = field(default_factory=list)
+    box_inputs: dict[int, tuple[UnknownValue, list[Any]]] = field(default_factory=dict)  # by ids
     library_models: dict[str, None] = field(default_factory=dict)  # models with known results
     box_calls: dict[tuple[str, tuple[int, ...]], None] = field(default_factory=dict)  # as assumed
     box_fits: dict[tuple[str, tuple[int, ...]], list[int]] = field(default_factory=dict)

@@ -326,6 +326,15 @@ def _of_lists(name: str) -> Callable[..., Any]:
     return run
 
 
+def _window(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns a function of numpy that makes a window whose ends are the same."""
+
+    def run(machine: Interpreter, length: int) -> Any:
+        return torch_call(machine, function, (length, False), {"dtype": torch.float64})
+
+    return run
+
+
 def _double(function: Callable[..., Any]) -> Callable[..., Any]:
     """Returns a function of torch that makes an array, as numpy has it: of 64 bits."""
 
@@ -347,6 +356,18 @@ _OF_NUMBERS: dict[str, tuple[Callable[..., Any], Any]] = {  # of plain numbers, 
     "sum": (lambda x: x, torch.sum),
     "max": (lambda x: x, torch.amax),
     "min": (lambda x: x, torch.amin),
+    "mean": (lambda x: x, torch.mean),
+    "abs": (abs, torch.abs),
+    "square": (lambda x: x * x, torch.square),
+    "sign": (lambda x: float((x > 0) - (x < 0)), torch.sign),
+    "sinc": (lambda x: math.sin(math.pi * x) / (math.pi * x) if x else 1.0, torch.sinc),
+    "exp2": (lambda x: 2.0**x, torch.exp2),
+    "radians": (math.radians, torch.deg2rad),
+}
+_WINDOWS = {  # of so many numbers
+    "hanning": torch.hann_window,
+    "hamming": torch.hamming_window,
+    "blackman": torch.blackman_window,
 }
 
 
@@ -371,7 +392,8 @@ NUMPY = Namespace(
         "arange": TORCH.names["arange"],
         **native(**{name: _of_lists(name) for name in _OF_LISTS.split()}),
         **native(**{name: _double(getattr(torch, name)) for name in _DOUBLE.split()}),
-        **native(abs=numeric(abs), log1p=numeric(math.log1p), array=_array, asarray=_array),
+        **native(**{name: _window(function) for name, function in _WINDOWS.items()}),
+        **native(log1p=numeric(math.log1p), array=_array, asarray=_array),
         "random": PartialNamespace(
             "numpy.random",
             native(rand=_double(torch.rand), randn=_double(torch.randn), seed=_nothing),
@@ -560,7 +582,30 @@ class version:
 
 parse = Version = version.parse
 """
+SYSTEM = """
+environ = {}
+
+def getenv(name, default=None):
+    return environ.get(name, default)
+"""
+REARRANGEMENTS = """
+from einops import rearrange, reduce, repeat
+
+def rearrange_many(tensors, pattern, **sizes):
+    return [rearrange(one, pattern, **sizes) for one in tensors]
+
+def repeat_many(tensors, pattern, **sizes):
+    return [repeat(one, pattern, **sizes) for one in tensors]
+
+def reduce_many(tensors, pattern, reduction, **sizes):
+    return [reduce(one, pattern, reduction, **sizes) for one in tensors]
+
+def check_shape(tensor, pattern, **sizes):
+    return rearrange(tensor, f"{pattern} -> {pattern}", **sizes)
+"""
 SOURCES = {
+    "os": SYSTEM,
+    "einops_exts": REARRANGEMENTS,
     "d2l": COURSE,
     "pytorch_lightning": TRAINING,
     "lightning": TRAINING,

@@ -283,7 +283,7 @@ def arguments(
         usual_too: Whether values that are usual for the names of the arguments are taken.
     """
     if first_step(machine, value) is None:
-        return None if _needs_sizes(value.real) else {}
+        return _layer_arguments(machine, value, usual_too)
     sizes = sizes_of_calls(machine, tree, value) if usual_too else {}
     given, assumed = dict[str, Any](), dict[str, Any]()
     for step, name in _required_arguments(machine, value):
@@ -323,8 +323,10 @@ def _required_arguments(
     needs those of its base or of that class.
     """
     given, places = set[str](), 0
+    last: SourceFunction | None = None  # that hands on what it is given to a layer of torch
     for step in _first_steps(machine, value):
         names, needed = parameters(step)
+        needed = [name for name in names if name in needed or _is_left_open(step, name)]
         yield from ((step, name) for name in needed if name not in given | {*names[:places]})
         handed = _handed_on(step) if step.node.args.kwarg else None
         if handed is None:
@@ -338,6 +340,32 @@ def _required_arguments(
                     if name not in given | {*parameters(own)[0][:places]}:
                         yield own, name
             return
+        last = step
+    if last is not None:
+        names = _layer_names(value.real)
+        yield from ((last, name) for name in names[places:] if name not in given)
+
+
+def _layer_names(real: type) -> list[str]:
+    """Returns the arguments without which the layer of torch that a class extends is not made."""
+    base = next(one for one in real.__mro__ if one.__module__.startswith("torch."))
+    takes = list(inspect.signature(base).parameters.values())
+    plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return [one.name for one in takes if one.default is one.empty and one.kind in plain]
+
+
+def _is_left_open(step: SourceFunction, name: str) -> bool:
+    """Returns whether an argument has the default None, and must have settings that are read."""
+    if step.defaults.get(name, ...) is not None or not attributes_read(step, name):
+        return False
+    tests = (ast.Compare, ast.BoolOp, ast.If, ast.IfExp, ast.Try)
+    asked = [
+        part for one in ast.walk(step.node) if isinstance(one, tests) for part in ast.walk(one)
+    ]
+    return not any(isinstance(one, ast.Name) and one.id == name for one in asked)
+
+
+BASE_CALL = re.compile(r"super\(.*\)\.__init__")
 
 
 def _handed_on(step: SourceFunction) -> ast.Call | None:
@@ -350,7 +378,7 @@ def _handed_on(step: SourceFunction) -> ast.Call | None:
         for one in calls
         if any(word.arg is None and ast.unparse(word.value) == rest for word in one.keywords)
     ]
-    above = (one for one in handed if ast.unparse(one.func) == "super().__init__")
+    above = (one for one in handed if BASE_CALL.fullmatch(ast.unparse(one.func)))
     return next(above, next((one for one in handed if isinstance(one.func, ast.Name)), None))
 
 
@@ -420,11 +448,17 @@ def _any_number(machine: Interpreter, first: SourceFunction, name: str) -> Any:
     return ROUND_WIDTH if plain else NO_USUAL_VALUE
 
 
-def _needs_sizes(real: type) -> bool:
-    """Returns whether the layer of torch that a class extends cannot be made without arguments."""
-    takes = list(inspect.signature(real).parameters.values())
-    plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return any(one.default is one.empty and one.kind in plain for one in takes)
+def _layer_arguments(
+    machine: Interpreter, value: ClassValue, usual_too: bool
+) -> dict[str, Any] | None:
+    """Returns the arguments of a class that is made as the layer of torch that it extends."""
+    names = _layer_names(value.real)
+    given = {name: usual_value(name) for name in names}
+    if names and (not usual_too or NO_USUAL_VALUE in given.values()):
+        return None
+    if names:
+        machine.assumed_settings[value.name] = given
+    return dict(given)
 
 
 def other_settings(
@@ -451,8 +485,16 @@ def other_settings(
     single = [{name: x[0]} for name, x in given.items() if isinstance(x, tuple | list) and x]
     changes = [(NONE_ERROR, unset), (LIST_ERROR, [stages, *several]), (SCALAR_ERROR, single)]
     changes.append((DIVISION_ERROR, [wide]))
+    flags = [name for name, x in defaults.items() if x is False and name not in given]
     if REQUIRED_ERROR.search(error):
         yield from required
+    spoken = {*re.findall(r"\w+", error)}
+    if ODD_ERROR.search(error):
+        even = (n for n, x in whole.items() if x > 2 and x % 2 == 0)
+        yield from ({name: whole[name] - 1} for name in even if name in spoken)
+    if "AssertionError" in error:
+        yield from ({name: 0.1} for name, x in given.items() if x == 0.0 and name in spoken)
+    yield from ({name: True} for name in flags if name in spoken)
     for asked in (True, False):
         for words, own in changes:
             if bool(words.search(error)) is asked:
@@ -469,6 +511,7 @@ SIDE = 8  # of what a layer is said to be made for, if its name says nothing
 REQUIRED_ERROR = re.compile(r"specif|must be (given|set|provided|passed)|requir|need", re.I)
 NONE_ERROR = re.compile("None")
 LIST_ERROR = re.compile(r"iterable|len\(\)|subscript|has no items|unpack|values for")
+ODD_ERROR = re.compile(r"% 2 (== 1|!= 0)|\bodd\b|not even")
 SCALAR_ERROR = re.compile(r"tuple|list|range")
 DIVISION_ERROR = re.compile(r"divi|groups|modul")
 

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
+from torch.utils._pytree import tree_map_only
 
 from ncd.notation.term_reader import TextError
 from ncd.read.python_source.first_layers import first_layers
@@ -72,6 +73,7 @@ FALLBACK_SHAPES = (  # of a module without layers
     *("1x16x64", "1x3x64x64", "8x64", "1x3x8x16x16", "1x16#10", "16"),
 )
 GRAPHS = rf"edge_index|edge_weight|adj_t|{ADJACENCY}"
+SIZE_OF_ROWS = re.compile(r"out of bounds for dimension \d+ with size (\d+)")
 FIXED_ROWS = re.compile(r"shape '\[-1, \d+\]' is invalid")
 CURE = "a last line with its shape, such as 1x3x224x224, or 8x64#50257 for tokens"
 
@@ -132,6 +134,26 @@ def other_input(
     return search.from_starts(iter(starts), error=error if runs else "")
 
 
+def in_bounds(guess: Guess, error: str) -> Guess | None:
+    """Returns an input whose whole numbers are below the size of which an error speaks; else None.
+
+    >>> said = "index 4 is out of bounds for dimension 0 with size 4"
+    >>> found = in_bounds(guess_of(["i"], ("3#10",)), said)
+    >>> found.words, int(found.inputs[0].max()) < 4
+    ('3#4', True)
+    """
+    told = SIZE_OF_ROWS.search(error)
+    size = int(told[1]) if told else 0
+    words = re.sub(r"#(\d+)", lambda own: f"#{min(int(own[1]), size)}", guess.words)
+    if size < 1 or words == guess.words:
+        return None
+
+    def lowered(x: Tensor) -> Tensor:
+        return x if x.is_floating_point() or x.dtype == torch.bool else x.clamp(max=size - 1)
+
+    return Guess(tree_map_only(Tensor, lowered, guess.inputs), words)
+
+
 def fits_boxes(
     machine: Interpreter, model: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]
 ) -> bool:
@@ -180,9 +202,10 @@ def _single_input(machine: Interpreter, model: nn.Module, name: str) -> Guess:
         if process_time() > end:
             break
     usual = guess_of([name], starts[0])
-    if first is not None and FIXED_ROWS.search(
-        str(try_run(machine, model, usual.inputs, {}).error)
-    ):
+    error = str(try_run(machine, model, usual.inputs, {}).error)
+    if first is None and (more := _asked_for(model, error)):
+        return _several_inputs(machine, model, [name, *more], {})
+    if first is not None and FIXED_ROWS.search(error):
         return _search(machine, model, [name], True).from_starts(iter(starts)) or usual
     search = _search(machine, model, [name])
     found = first or search.from_starts(iter(starts[:MAX_SHAPES]))
@@ -192,6 +215,13 @@ def _single_input(machine: Interpreter, model: nn.Module, name: str) -> Guess:
         fact = f"no shape of an input of {type(model).__name__} is given"
         raise NoInput(fact, 1, 1, cure=CURE)
     return found or usual
+
+
+def _asked_for(model: nn.Module, error: str) -> list[str]:
+    """Returns the inputs up to an optional one of which an error speaks; else none."""
+    names = next(reversed([*optional(model)]), [])
+    spoken = [name for name in names if re.search(rf"\b{re.escape(name)}\b", error)]
+    return names[: names.index(spoken[-1]) + 1] if spoken else []
 
 
 def _in_parts(

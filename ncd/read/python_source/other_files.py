@@ -187,7 +187,22 @@ def box(
     shape = machine.typed_results.get(box_name(value.name), machine.box_fits.get(key, shape))
     result = _box_of_shape(value, arrays, shape)
     machine.box_results.append(result)
+    machine.box_inputs[id(result)] = value, arrays
     return result
+
+
+def several_results(machine: Interpreter, result: Tensor, count: int) -> list[Tensor]:
+    """Returns as many results of a box as a source takes: each is like the array in its place.
+
+    So are those of ``q, k = rotate(q, k, angles)``, where the keys have fewer heads.
+    """
+    value, arrays = machine.box_inputs[id(result)]
+    alike = [x for x in arrays if x.is_floating_point()][1:count]
+    others = [
+        result if x.shape == result.shape else _box_of_shape(value, arrays, [*map(int, x.shape)])
+        for x in alike
+    ]
+    return [result, *others, *[result] * (count - 1 - len(others))]
 
 
 def box_result(

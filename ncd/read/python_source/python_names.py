@@ -18,6 +18,7 @@ from ncd.read.python_source.interpreter import (
     ClassValue,
     Interpreter,
     ListedMethod,
+    Namespace,
     PlainObject,
     SourceFunction,
     UnknownValue,
@@ -270,6 +271,13 @@ def _type(machine: Interpreter, value: Any) -> Any:
     return found if found is not None else UnknownValue("type(…)", "it is an object of Python")
 
 
+def _names(machine: Interpreter, value: Any = None) -> Any:
+    """Returns the names of a library, of which a source asks whether a function is there."""
+    if isinstance(value, Namespace):
+        return sorted(value.names)
+    return UnknownValue("dir(…)", "the names of an object are not read")
+
+
 def _callable(machine: Interpreter, value: Any) -> bool:
     return isinstance(
         value,
@@ -304,7 +312,7 @@ def _nothing(machine: Interpreter, *args: Any, **named: Any) -> None:
 
 
 UNREAD = """
-open input dir hash bytes bytearray delattr ord chr complex property staticmethod
+open input hash bytes bytearray delattr ord chr complex property staticmethod
 classmethod hex bin memoryview ascii
 """  # what Python has besides, and tells nothing of a diagram
 
@@ -356,6 +364,7 @@ NAMES: dict[str, Any] = {
         id=lambda machine, value: 0,
         super=_nothing,
         locals=_nothing,
+        dir=_names,
     ),
     **{name: UnknownValue(name, f"{name} is not read") for name in UNREAD.split()},
     "object": object,

@@ -12,6 +12,7 @@ from ncd.errors import short_repr
 from ncd.read.python_source.attributes import attribute, member
 from ncd.read.python_source.functions_and_classes import call, lambda_value
 from ncd.read.python_source.interpreter import (
+    AssumedSettings,
     BuiltinFunction,
     ClassValue,
     Interpreter,
@@ -23,8 +24,10 @@ from ncd.read.python_source.interpreter import (
 from ncd.read.python_source.number_lists import number_list
 from ncd.read.python_source.other_files import (
     ExternalModule,
+    assumed_setting,
     imported_from,
     no_number,
+    several_results,
     usual_number,
 )
 from ncd.read.python_source.source_operators import (
@@ -35,6 +38,7 @@ from ncd.read.python_source.source_operators import (
     kind_name,
     truth,
 )
+from ncd.read.python_source.usual_sizes import NO_USUAL_VALUE, usual_value
 from ncd.words import nearest_name
 
 
@@ -149,7 +153,18 @@ def _subscript(machine: Interpreter, node: ast.Subscript, scope: Scope) -> Any:
         return value  # a type hint, such as tuple[int]
     if type(value) is int:
         value = no_number(machine, node.value) or value
+    if isinstance(value, dict) and isinstance(node.slice, ast.Attribute):
+        _assume_key(machine, value, node.slice, scope)
     return subscript(machine, value, machine.value(node.slice, scope))
+
+
+def _assume_key(machine: Interpreter, table: Any, place: ast.Attribute, scope: Scope) -> None:
+    """Takes the first key of a table for a setting that is not given: ``layers[config.kind]``."""
+    settings = machine.value(place.value, scope)
+    if isinstance(settings, AssumedSettings) and place.attr not in settings.own:
+        first = next(iter(table), None)
+        if isinstance(first, str | int):
+            settings.own[place.attr] = first
 
 
 WITH_ITEMS = (
@@ -164,6 +179,10 @@ def subscript(machine: Interpreter, value: Any, place: Any) -> Any:
         return value
     if (own := member(machine, value, "__getitem__")) is not None:
         return own(place)
+    if isinstance(value, AssumedSettings) and isinstance(place, str):
+        return assumed_setting(machine, value, place)
+    if isinstance(place, str) and any(value is one for one in machine.box_results):
+        return value  # one of several results, each of which is assumed to be like the input
     if not isinstance(value, WITH_ITEMS):
         raise machine.refuse(f"{kind_name(value)} has no items")
     return machine.attempt(lambda: value[place])
@@ -219,9 +238,24 @@ def _choice(machine: Interpreter, node: ast.IfExp, scope: Scope) -> Any:
 
 def condition(machine: Interpreter, node: ast.expr, scope: Scope) -> bool:
     """Returns whether a condition holds; an error is told at it."""
+    for part in _tested(node):
+        settings = machine.value(part.value, scope)
+        if isinstance(settings, AssumedSettings) and usual_value(part.attr) is NO_USUAL_VALUE:
+            settings.own.setdefault(part.attr, False)
     value = machine.value(node, scope)
     machine.node = node
     return truth(machine, value)
+
+
+def _tested(node: ast.expr) -> Iterator[ast.Attribute]:
+    """Yields the attributes of names whose truth a condition asks for."""
+    if isinstance(node, ast.UnaryOp):
+        yield from _tested(node.operand)
+    elif isinstance(node, ast.BoolOp):
+        for part in node.values:
+            yield from _tested(part)
+    elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name | ast.Attribute):
+        yield node
 
 
 def _f_string(machine: Interpreter, node: ast.JoinedStr, scope: Scope) -> Any:
@@ -305,9 +339,8 @@ def _unpack(machine: Interpreter, target: ast.Tuple | ast.List, value: Any, scop
             assign(machine, part.value if isinstance(part, ast.Starred) else part, value, scope)
         return
     parts = target.elts
-    one_of_several = any(value is one for one in machine.box_results)
-    if one_of_several and len(value) != len(parts):  # each is assumed to be like the input
-        value = [value] * len(parts)
+    if any(value is one for one in machine.box_results):
+        value = several_results(machine, value, len(parts))
     found = machine.items(value)
     star = next((i for i, part in enumerate(parts) if isinstance(part, ast.Starred)), None)
     if star is not None:

@@ -58,6 +58,7 @@ from ncd.read.python_source.model_inputs import (
     can_run,
     fits_boxes,
     guess_input,
+    in_bounds,
     inputs_of_shapes,
     other_input,
 )
@@ -455,9 +456,15 @@ class ClassAttempts:
         chosen = machine.maker is not None and machine.maker[0] is model and not self.given
         if chosen or isinstance(error, NoInput):
             error.call = error.call or open_call(machine, model, self.tree, self.scope)
-        if not isinstance(error, NoInput) and not (chosen and leans(machine, self.scope, error)):
+        others = leans(machine, self.scope, error) or self._has_smaller_classes(error)
+        if not isinstance(error, NoInput) and not (chosen and others):
             raise error
         return self._leave_out_class(model, error.with_traceback(None))
+
+    def _has_smaller_classes(self, error: SourceException | TextError) -> bool:
+        """Returns whether a class needs too much memory, and others of the source are left."""
+        large = isinstance(error, LimitExceeded) and "memory" in error.fact
+        return large and len(outermost_classes(self.machine, self.tree, self.scope)) > 1
 
     def _with_other_widths(
         self, model: nn.Module, error: Any, found: tuple[Imported, str] | None = None
@@ -555,7 +562,8 @@ def _on_guesses(machine: Interpreter, model: nn.Module) -> tuple[Imported, str]:
     except SourceException as error:
         found, failure = None, error
     machine.failure = None
-    if (second := other_input(machine, model, first, str(failure))) is not None:
+    second = in_bounds(first, str(failure)) or other_input(machine, model, first, str(failure))
+    if second is not None:
         return _import_guess(machine, model, second), second.words
     if found is None:
         raise failure
@@ -647,6 +655,7 @@ def _in_its_mode(
     machine.boxes.clear()
     machine.library_models.clear()
     machine.box_results.clear()
+    machine.box_inputs.clear()
     machine.root, machine.tracing, machine.line_shapes = model, True, {}
     try:
         with preserve_node_meta():  # the lines that make them

@@ -271,7 +271,9 @@ def _asks_of_box(machine: Interpreter, test: ast.expr, scope: Scope) -> bool:
 
 
 def _raise(machine: Interpreter, node: ast.Raise, scope: Scope) -> None:
+    begin = machine.steps
     error = machine.value(node.exc, scope) if node.exc else RuntimeError("raised again")
+    machine.raising_steps += machine.steps - begin
     if isinstance(error, type) and error in ERRORS:
         error = error()
     if not isinstance(error, Exception):

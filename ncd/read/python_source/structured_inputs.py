@@ -23,7 +23,7 @@ from ncd.read.torch_module.from_torch import example_tensors
 
 ADJACENCY = r"adj|adj(acency)?_?mat(rix)?|adjacency"
 TOKENS = (
-    r"(input_|token_)?ids?|(src_|tgt_|trg_|original_)?(tokens?|seq)|idx|indices|"
+    r"(input_|token_)?ids?|(src_|tgt_|trg_|original_)?(tokens?|seq)|tags?|idx|indices|"
     r".*_(ids|tokens|indices)"
 )
 EDGES = r"edge_index|edges|adj_t|edge_label_index"

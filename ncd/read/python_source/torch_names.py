@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -65,6 +66,8 @@ def tensor_method(machine: Interpreter, value: Tensor, name: str) -> Any:
         return ListedMethod(name, lambda *args, **named: value)
     if name == "backward":
         return ListedMethod(name, lambda *args, **named: None)
+    if name == "new":
+        return ListedMethod(name, partial(_new, machine, value))
     if name.endswith("_") and weights:
         return ListedMethod(
             name, lambda *args, **named: value
@@ -77,6 +80,14 @@ def tensor_method(machine: Interpreter, value: Tensor, name: str) -> Any:
         raise machine.refuse(f"{name}() depends on the numbers, which are not known", "its shape")
     inner = getattr(value, name)
     return ListedMethod(name, lambda *args, **named: torch_call(machine, inner, args, named))
+
+
+def _new(machine: Interpreter, value: Tensor, *args: Any, **named: Any) -> Any:
+    """Returns an array like another one, of given sizes or numbers, as old sources make it."""
+    shape = args[0] if len(args) == 1 and isinstance(args[0], torch.Size) else args
+    if all(is_size(n) for n in shape):
+        return size_limited(torch.zeros)(machine, *(shape or (0,)), dtype=value.dtype)
+    return torch_call(machine, value.new_tensor, args, {})
 
 
 def _convert_dtype(
@@ -390,6 +401,13 @@ def _assert(machine: Any, test: Any, message: str = "") -> None:
         raise AssertionError(message)
 
 
+def _where(machine: Any, condition: Any, *args: Any, **named: Any) -> Any:
+    """Returns ``torch.where``, whose condition may be of bytes, which shapes alone do not allow."""
+    if isinstance(condition, Tensor) and condition.dtype == torch.uint8:
+        condition = condition.bool()
+    return torch_call(machine, torch.where, (condition, *args), named)
+
+
 def _gain(machine: Any, name: str, *args: Any) -> float:
     return _GAINS.get(name, 1.0)
 
@@ -418,6 +436,7 @@ LAYERS = _select_attributes(nn, LAYER_NAMES)
 QUIET = native(
     **dict.fromkeys(("no_grad", "inference_mode", "enable_grad", "autocast", "profile"), _quiet),
     **dict.fromkeys(("compile", "fork_rng"), _quiet),
+    set_grad_enabled=lambda machine, mode=True: NoOpContext(),
 )
 INIT = Namespace(
     "torch.nn.init",
@@ -565,6 +584,7 @@ TORCH = Namespace(
         **_TENSORS,
         **QUIET,
         "spmm": torch.mm,
+        "where": BuiltinFunction("where", _where),
         "tensor": BuiltinFunction("tensor", _copied_tensor),
         "as_tensor": torch.as_tensor,
         "from_numpy": torch.as_tensor,
@@ -601,7 +621,7 @@ TORCH = Namespace(
                 "profiler": PROFILER,
                 "function": Namespace("torch.autograd.function", OWN_GRADIENT),
                 **dict.fromkeys(("no_grad", "enable_grad"), QUIET["no_grad"]),
-                **native(set_grad_enabled=lambda machine, mode=True: NoOpContext()),
+                "set_grad_enabled": QUIET["set_grad_enabled"],
                 **OWN_GRADIENT,
             },
         ),

@@ -22,7 +22,7 @@ _NAMES: tuple[tuple[Any, str], ...] = (
         embed_size hidden_dim hidden_size hid_dim hidden_channels num_hiddens n_hidden nhid ninp
         n_embd n_embed width features feature_dim feat_dim in_features input_dim input_size
         size in_planes inplanes planes d_word_vec query_dim context_dim latent_dim num_features
-        num_node_features
+        num_node_features normalized_shape n_feat n_feats num_feat num_feats channel
         """,
     ),
     (
@@ -40,10 +40,10 @@ _NAMES: tuple[tuple[Any, str], ...] = (
         2,
         """
         depth n_layer n_layers num_layers nlayers num_hidden_layers num_encoder_layers
-        num_decoder_layers enc_layers dec_layers n_blocks num_blocks num_blks N cls_depth
-        upscale_factor scale_factor mlp_mult frame_patch_size temporal_patch_size spatial_depth
-        temporal_depth num_hierarchies block_repeats patch_height patch_width spatial_dims num_dims
-        n_dims dimensions ndim ndims num_spatial_dims
+        num_decoder_layers enc_layers dec_layers n_blocks num_blocks num_blks N cls_depth upscale
+        upscale_factor scale scale_factor mlp_mult frame_patch_size temporal_patch_size
+        spatial_depth temporal_depth num_hierarchies block_repeats patch_height patch_width
+        spatial_dims num_dims n_dims dimensions ndim ndims num_spatial_dims
         """,
     ),
     (4, "heads n_head n_heads num_heads nhead mlp_ratio expansion reduction num_experts h r"),
@@ -67,7 +67,8 @@ _NAMES: tuple[tuple[Any, str], ...] = (
         """
         vocab_size n_vocab num_vocab vocab src_vocab tgt_vocab trg_vocab n_src_vocab n_trg_vocab
         src_vocab_size tgt_vocab_size trg_vocab_size enc_voc_size dec_voc_size ntoken ntokens
-        n_tokens num_tokens num_embeddings vocabulary_size
+        n_tokens num_tokens num_embeddings vocabulary_size num_items n_items num_item n_item
+        num_users n_users num_user n_user num_entities n_entities num_relations n_relations
         """,
     ),
     (
@@ -90,6 +91,7 @@ _NAMES: tuple[tuple[Any, str], ...] = (
     (1, "stride padding dilation trg_sos_idx groups outputsize_multiplier"),
     (1e-5, "eps norm_eps rms_norm_eps layer_norm_eps"),
     (True, "bias"),
+    (False, "batch_norm causal bidirectional pretrained verbose debug inplace"),
     ("cpu", "device"),
     ("instance", "norm_name"),
     (None, "model_type"),  # a choice of sizes by a name
@@ -207,7 +209,7 @@ def call_text(name: str, given: dict[str, Any]) -> str:
 # --- Usual values of arguments whose names say nothing, by the layers that are given them
 
 LOOPS, TURNS = "range", 2  # a number of turns
-LAYERS: dict[str, Any] = {"p": 0.0, "normalized_shape": 64, "groups": 1}  # arguments of torch.nn
+LAYERS: dict[str, Any] = {"p": 0.0, "groups": 1}  # arguments of torch.nn
 DEEP = 3  # classes inside of each other
 
 Begins = Callable[[ClassValue], SourceFunction | None]

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import pytest
+import torch
+from torch import nn
+from torch.utils._pytree import tree_leaves
 
 from ncd.read.python_source.source_reader import read_source
 
@@ -210,6 +213,187 @@ def test_what_a_file_tells_of_its_model_gives_the_shapes_of_torch(name: str) -> 
     text, shapes = SHAPES[name]
     reading = read_source(text)
     assert (reading.shapes, reading.failure) == (shapes, None)
+
+
+# Files as packages have them: what their classes are made with and called on is assumed.
+ASSUMED = {
+    "settings whose default is None": (
+        """
+kinds = {"small": 4, "wide": 9}
+class Net(nn.Module):
+    def __init__(self, params=None):
+        super().__init__()
+        self.a = nn.Linear(6, kinds[params.kind])
+        self.b = nn.Linear(kinds[params.kind], params.num_classes)
+    def forward(self, x):
+        return self.b(self.a(x))
+""",
+        ((1, 10),),
+        "kind='small', num_classes=10",
+    ),
+    "settings as a dictionary": (
+        """
+class Net(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.a = nn.Linear(config["hidden_size"], 5 if config.twice or not config.thrice else 7)
+    def forward(self, x):
+        return self.a(x)
+""",
+        ((1, 5),),
+        "hidden_size=64, twice=False, thrice=False",
+    ),
+    "a layer of torch without an __init__": (
+        """
+class Norm(nn.LayerNorm):
+    def forward(self, x):
+        b, n, d = x.shape
+        return super().forward(x) + d
+""",
+        ((1, 16, 64),),
+        "Norm(normalized_shape=64)",
+    ),
+    "a layer of torch that is handed all arguments": (
+        """
+class Scaled(nn.Conv2d):
+    def __init__(self, *args, gain=2, **kwargs):
+        super(Scaled, self).__init__(*args, **kwargs)
+        self.gain = gain
+    def forward(self, x):
+        return super().forward(x) * self.gain
+""",
+        ((1, 8, 62, 62),),
+        "Scaled(in_channels=3, out_channels=8, kernel_size=3)",
+    ),
+    "two choices, one of which must be taken": (
+        """
+class Net(nn.Module):
+    def __init__(self, dim, first=False, second=False):
+        super().__init__()
+        assert first ^ second
+        self.a = nn.Linear(dim, 3 if first else 5)
+    def forward(self, x):
+        return self.a(x)
+""",
+        ((1, 3),),
+        "Net(dim=64, first=True)",
+    ),
+    "an odd size, and a share over 0": (
+        """
+class Net(nn.Module):
+    def __init__(self, drop_prob, block_size):
+        super().__init__()
+        assert block_size % 2 == 1, "block_size must be odd"
+        assert 0 < drop_prob <= 1
+        self.a = nn.Conv2d(3, 4, block_size)
+    def forward(self, x):
+        return self.a(x)
+""",
+        ((1, 4, 34, 34),),
+        "Net(drop_prob=0.1, block_size=31)",
+    ),
+    "an optional input that is asked for": (
+        """
+class Net(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.a = nn.Linear(dim, 3)
+    def forward(self, x, latents=None, mask=None):
+        assert latents is not None, "the latents are to be passed in"
+        return self.a(x @ latents.transpose(1, 2) @ latents)
+""",
+        ((1, 16, 3),),
+        "Net(dim=64)(torch.randn(1, 16, 64), torch.randn(1, 16, 64))",
+    ),
+    "whole numbers below the rows that are taken by them": (
+        """
+class Net(nn.Module):
+    def __init__(self, num_tags):
+        super().__init__()
+        self.a = nn.Parameter(torch.zeros(num_tags, num_tags))
+    def forward(self, emissions, tags):
+        if emissions.shape[:2] != tags.shape:
+            raise ValueError(f"{tuple(emissions.shape[:2])} and {tuple(tags.shape)} must match")
+        return emissions @ self.a + self.a[tags]
+""",
+        ((1, 16, 4),),
+        "torch.randint(4, (1, 16))",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ASSUMED)
+def test_what_a_file_leaves_open_is_assumed(name: str) -> None:
+    text, shapes, words = ASSUMED[name]
+    reading = read_source(OTHERS + text)
+    assert (reading.shapes, reading.failure) == (shapes, None)
+    assert words in reading.call.line
+
+
+LINES = {  # of an ``__init__`` or a ``forward``, by what they set
+    "os.environ": ("import os", 'n = 3 if os.environ.get("FAST") == "1" else 5', "y = self.a(x)"),
+    "a default of another file": (
+        "from config import setting",
+        'n = setting("WIDTH", cast=int, default=5)',
+        "y = self.a(x)",
+    ),
+    "a name of torch": ("", 'n = 5 if "sigmoid" in dir(torch) else 3', "y = self.a(x)"),
+    "a result with names": (
+        "from others import Encoder",
+        "n = 5; self.e = Encoder(8)",
+        'y = self.a(self.e(x).embedding + self.e(x)["rows"])',
+    ),
+    "gradients that are set": (
+        "",
+        "n = 5",
+        "with torch.set_grad_enabled(True):\n            y = self.a(x)",
+    ),
+    "a new array": ("", "n = 5", "y = self.a(x) + x.new(2, 5).zero_() + x.new(x.size()).sum()"),
+    "a condition of bytes": ("", "n = 5", "y = torch.where((x > 0).byte(), x, 0 * x)[:, :5]"),
+    "several rearrangements": (
+        "from einops_exts import rearrange_many",
+        "n = 5",
+        'u, v = rearrange_many((x, x), "b (h d) -> b h d", h=2); y = self.a(u.flatten(1) * x)',
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_lines_of_files_are_read(name: str) -> None:
+    top, first, run = LINES[name]
+    text = f"""{OTHERS}{top}
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        {first}
+        self.a = nn.Linear(8, n)
+    def forward(self, x):
+        {run}
+        return y
+Net()(torch.randn(2, 8))"""
+    reading = read_source(text)
+    assert (reading.shapes, reading.failure) == (((2, 5),), None)
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+@pytest.mark.parametrize("more", ["", ", 2, bidirectional=True", ", batch_first=True"])
+def test_a_recurrent_layer_has_the_shapes_of_torch_in_a_search(kind: str, more: str) -> None:
+    text = f"""{OTHERS}
+class Net(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.a = nn.{kind}(width, 5{more})
+    def forward(self, x, other):
+        return self.a(x), other + x
+"""
+    layer = getattr(nn, kind)(64, 5, **_words(more))
+    shapes = [tuple(x.shape) for x in tree_leaves(layer(torch.zeros(1, 16, 64)))]
+    assert [*read_source(text).shapes] == [*shapes, (1, 16, 64)]
+
+
+def _words(more: str) -> dict[str, bool | int]:
+    named = {word: True for word in ("bidirectional", "batch_first") if word in more}
+    return named | ({"num_layers": 2} if "2" in more else {})
 
 
 def test_an_example_that_is_run_is_told_of() -> None:
