@@ -348,7 +348,7 @@ def _required_arguments(
 
 def _layer_names(real: type) -> list[str]:
     """Returns the arguments without which the layer of torch that a class extends is not made."""
-    base = next(one for one in real.__mro__ if one.__module__.startswith("torch."))
+    base = next((one for one in real.__mro__ if one.__module__.startswith("torch.")), object)
     takes = list(inspect.signature(base).parameters.values())
     plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return [one.name for one in takes if one.default is one.empty and one.kind in plain]

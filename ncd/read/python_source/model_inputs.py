@@ -148,10 +148,10 @@ def in_bounds(guess: Guess, error: str) -> Guess | None:
     if size < 1 or words == guess.words:
         return None
 
-    def lowered(x: Tensor) -> Tensor:
+    def clamp(x: Tensor) -> Tensor:
         return x if x.is_floating_point() or x.dtype == torch.bool else x.clamp(max=size - 1)
 
-    return Guess(tree_map_only(Tensor, lowered, guess.inputs), words)
+    return Guess(tree_map_only(Tensor, clamp, guess.inputs), words)
 
 
 def fits_boxes(

@@ -238,7 +238,7 @@ def _choice(machine: Interpreter, node: ast.IfExp, scope: Scope) -> Any:
 
 def condition(machine: Interpreter, node: ast.expr, scope: Scope) -> bool:
     """Returns whether a condition holds; an error is told at it."""
-    for part in _tested(node):
+    for part in _truth_attributes(node):
         settings = machine.value(part.value, scope)
         if isinstance(settings, AssumedSettings) and usual_value(part.attr) is NO_USUAL_VALUE:
             settings.own.setdefault(part.attr, False)
@@ -247,13 +247,13 @@ def condition(machine: Interpreter, node: ast.expr, scope: Scope) -> bool:
     return truth(machine, value)
 
 
-def _tested(node: ast.expr) -> Iterator[ast.Attribute]:
+def _truth_attributes(node: ast.expr) -> Iterator[ast.Attribute]:
     """Yields the attributes of names whose truth a condition asks for."""
     if isinstance(node, ast.UnaryOp):
-        yield from _tested(node.operand)
+        yield from _truth_attributes(node.operand)
     elif isinstance(node, ast.BoolOp):
         for part in node.values:
-            yield from _tested(part)
+            yield from _truth_attributes(part)
     elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name | ast.Attribute):
         yield node
 

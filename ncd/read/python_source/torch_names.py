@@ -67,7 +67,7 @@ def tensor_method(machine: Interpreter, value: Tensor, name: str) -> Any:
     if name == "backward":
         return ListedMethod(name, lambda *args, **named: None)
     if name == "new":
-        return ListedMethod(name, partial(_new, machine, value))
+        return ListedMethod(name, partial(_new_array, machine, value))
     if name.endswith("_") and weights:
         return ListedMethod(
             name, lambda *args, **named: value
@@ -82,7 +82,7 @@ def tensor_method(machine: Interpreter, value: Tensor, name: str) -> Any:
     return ListedMethod(name, lambda *args, **named: torch_call(machine, inner, args, named))
 
 
-def _new(machine: Interpreter, value: Tensor, *args: Any, **named: Any) -> Any:
+def _new_array(machine: Interpreter, value: Tensor, *args: Any, **named: Any) -> Any:
     """Returns an array like another one, of given sizes or numbers, as old sources make it."""
     shape = args[0] if len(args) == 1 and isinstance(args[0], torch.Size) else args
     if all(is_size(n) for n in shape):
@@ -318,7 +318,10 @@ LINEAR_ALGEBRA = """
 norm vector_norm matrix_norm cross matmul multi_dot diagonal vecdot inv solve det slogdet cholesky
 qr matrix_power pinv eigvalsh svdvals
 """
-FOURIER = "fft ifft rfft irfft fft2 ifft2 rfft2 irfft2 fftshift ifftshift"
+FOURIER = """
+fft ifft rfft irfft fft2 ifft2 rfft2 irfft2 fftn ifftn rfftn irfftn fftfreq rfftfreq
+fftshift ifftshift
+"""
 SPECIAL = "expit logit erf exp2 softmax log_softmax"
 INITS = """
 constant_ dirac_ eye_ kaiming_normal_ kaiming_uniform_ normal_ ones_ orthogonal_ sparse_
@@ -401,7 +404,7 @@ def _assert(machine: Any, test: Any, message: str = "") -> None:
         raise AssertionError(message)
 
 
-def _where(machine: Any, condition: Any, *args: Any, **named: Any) -> Any:
+def _masked_choice(machine: Any, condition: Any, *args: Any, **named: Any) -> Any:
     """Returns ``torch.where``, whose condition may be of bytes, which shapes alone do not allow."""
     if isinstance(condition, Tensor) and condition.dtype == torch.uint8:
         condition = condition.bool()
@@ -584,7 +587,7 @@ TORCH = Namespace(
         **_TENSORS,
         **QUIET,
         "spmm": torch.mm,
-        "where": BuiltinFunction("where", _where),
+        "where": BuiltinFunction("where", _masked_choice),
         "tensor": BuiltinFunction("tensor", _copied_tensor),
         "as_tensor": torch.as_tensor,
         "from_numpy": torch.as_tensor,

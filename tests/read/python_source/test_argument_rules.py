@@ -282,14 +282,19 @@ def test_the_size_that_an_argument_is_given() -> None:
         machine.box_missing_modules = boxes
         settings = [choice._is_settings(machine, first, name) for name in objects]
         assert settings == [True, False, False, boxes]
-    stopped = [choice._needs_sizes(kind) for kind in (nn.Linear, nn.ReLU, nn.Sequential, nn.Module)]
-    assert stopped == [True, False, False, False]
+    kinds = (nn.Linear, nn.ReLU, nn.Sequential, nn.Module, dict, type("Plain", (), {}))
+    names = [choice._layer_names(kind) for kind in kinds]
+    assert names == [["in_features", "out_features"], [], [], [], [], []]
 
 
 @pytest.mark.parametrize(
     ("given", "defaults", "error", "changes"),
     [
         ({}, {"side": None, "depth": None}, "it needs a side", [{"side": 8}, {"depth": 2}]),
+        ({"size": 8}, {}, "size must be odd, not 8", [{"size": 7}, {"size": (8, 8, 8)}]),
+        ({"n": 2, "p": 0.0, "q": 0.0}, {"a": False, "b": False, "c": True},
+         "AssertionError: 0 < p and b ^ c and n % 2 == 1",
+         [{"p": 0.1}, {"b": True}, {"n": (2, 2, 2)}]),
         ({}, {"side": None, "depth": None}, "no side", [{"depth": 2}]),
         ({"depth": "x"}, {"depth": None, "width": 3}, "need depth", []),
         ({}, {"depth": None}, "depth must be given", [{"depth": 2}] * 2),

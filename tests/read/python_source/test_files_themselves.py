@@ -87,6 +87,17 @@ class Net(Base):
     def forward(self, x):
         return self.head(x)
 """
+KEPT = """
+import torch
+from torch import nn
+from others import Base
+class Net(Base):
+    def __init__(self, in_features=16, both=True):
+        super().__init__(in_features, both)
+        self.head = nn.Linear(self.in_features, 5)
+    def forward(self, x):
+        return (self.head(x), x) if self.both else x
+"""
 GRAPH = """
 import torch
 from torch import nn
@@ -199,6 +210,7 @@ SHAPES = {
     "arguments of a base": (BASES, ((1, 9),)),
     "a size of a base in another file": (OF_ANOTHER_FILE, ((1, 5),)),
     "an object of arrays": (GRAPH, ((10, 32),)),
+    "an argument that a base in another file keeps": (KEPT, ((1, 5), (1, 16))),
     "rows by whole numbers": (ROWS, ((10, 3),)),
     "factories of medical images": (MEDICAL, ((1, 4, 2, 2, 2),)),
     "numbers of numpy": (NUMPY, ((1, 17, 6, 6),)),
