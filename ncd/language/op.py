@@ -386,6 +386,14 @@ class Tileable:
             )
         return TilingRule()
 
+    def continued_axis(self, site: Site, axis: str) -> str:
+        """Returns the axis of the result whose parts are made of equal parts of an input's axis.
+
+        It has another name there: of heads times features, each half has half of the heads. Empty
+        if there is none.
+        """
+        return ""
+
     def reach(self, site: Site, axis: str, source: int = 0, target: int = 0) -> Reach:
         """Returns which places along an axis of an input one place of an output depends on.
 

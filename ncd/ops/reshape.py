@@ -68,6 +68,13 @@ class _AxisProductOp(Op):
     def glyph(self, site: Site) -> Glyph:
         return single_mark_glyph(site, "bar")
 
+    def continued_axis(self, site: Site, axis: str) -> str:
+        """Returns the product for its first factor, which varies slowest, and the other way."""
+        (before, *_), (after, *_) = self.dom[0], self.signature.cod[0]
+        if axis != before.name or any(site.axes_by_name[a.name].spatial for a in (before, after)):
+            return ""
+        return after.name
+
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Group(_AxisProductOp):

@@ -11,9 +11,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ncd.circuit.circuit import Value
+from ncd.circuit.circuit import Cell, Value
 from ncd.language.axes import Array
-from ncd.rewrite.sharding import ShardedOp, Sharding
+from ncd.rewrite.sharding import ShardedOp, Sharding, passed_inputs
 from ncd.rewrite.tile_loop import (
     JOINS,
     Cut,
@@ -127,8 +127,11 @@ class _Devices:
             self.held[array.id] = [cut_tile(x, array.array, cut) for cut in cuts]
 
     def run(self) -> ShardedResult:
-        for op in self.plan.ops:
-            self._run_op(op)
+        for one in self.plan.ops:
+            if one.op.cell.passes_arrays_on:
+                self._pass_arrays_on(one.op.cell)
+            else:
+                self._run_op(one)
         outputs = tuple([self._assemble(output) for output in self.plan.circuit.outputs])
         return ShardedResult(outputs, self.ring.numbers_sent)
 
@@ -154,10 +157,20 @@ class _Devices:
 
     # --- one op ---------------------------------------------------------------------------------
 
+    def _pass_arrays_on(self, cell: Cell) -> None:
+        for output, array, i in zip(
+            cell.outputs, cell.site.outputs, passed_inputs(cell), strict=True
+        ):
+            keys = tuple(dim.key for dim in array.dims)
+            self.held[output.id] = [Tile(keys, x.data) for x in self.held[cell.inputs[i].id]]
+
     def _run_op(self, one: ShardedOp) -> None:
         op, site = one.op, one.op.cell.site
         learned = [weight.array for weight in op.weights]
         cuts = self._cuts(one.axis, *site.inputs, *site.outputs, *learned)
+        if one.new_axis != one.axis:
+            new = self._cuts(one.new_axis, *site.outputs)
+            cuts = [{**old, **more} for old, more in zip(cuts, new, strict=True)]
         inputs = [self._input(one, i, cuts) for i in range(len(op.cell.inputs))]  # by input
         by_device = list(zip(*inputs, strict=True)) or [()] * self.plan.devices
         weights = [
@@ -194,7 +207,7 @@ class _Devices:
         if one.op.totals:
             tiles = self._join(one.op, array, tiles, place)
             return [self._add_bias(one.op, *pair) for pair in zip(tiles, cuts, strict=True)]
-        if kept == one.axis:
+        if kept == one.new_axis:
             return tiles
         return [cut_tile(tile.data, array, cut) for tile, cut in zip(tiles, cuts, strict=True)]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Literal
@@ -21,6 +22,7 @@ from ncd.language.arguments import check_names, check_term
 from ncd.language.axes import Array
 from ncd.language.op import TilingRule
 from ncd.language.terms import Term
+from ncd.language.torch_code import Arg
 from ncd.rewrite.tile_schedule import ScheduledOp, Stage, WeightStream, learned_arrays
 
 Collective = Literal["all-gather", "all-reduce", "reduce-scatter"]
@@ -63,12 +65,14 @@ class ShardedOp:
     Args:
         op: The op, with its weights and its rule for a part of the axis.
         axis: The axis of which each device has a part here; empty if each runs all of it.
+        new_axis: The axis of the result of which each device has a part then; empty if none is.
         gathers: The inputs that are put together first, and are whole here.
         messages: What is sent before the op, in it, and behind it.
     """
 
     op: ScheduledOp
     axis: str = ""
+    new_axis: str = ""
     gathers: tuple[int, ...] = ()
     messages: tuple[Message, ...] = ()
 
@@ -206,6 +210,11 @@ def _check_arguments(circuit: Circuit, axes: Collection[str], devices: object) -
             raise SizeError(fact, where="shard", cure=f"{name} = {size}", axis=name)
 
 
+def passed_inputs(cell: Cell) -> list[int]:
+    """Returns for each output of an op that passes arrays on which of its inputs it is."""
+    return [expr.index for expr in cell.expressions if isinstance(expr, Arg)]
+
+
 class _ShardWalk:
     """Goes through the ops in order, and notes which part of each array a device holds."""
 
@@ -222,8 +231,10 @@ class _ShardWalk:
                 return
 
     def sharded_op(self, cell: Cell) -> ShardedOp:
+        if cell.passes_arrays_on:
+            return self._pass_arrays_on(cell)
         weights = tuple(learned_arrays(cell))
-        axis, rule = self._axis(cell, weights)
+        axis, new_axis, rule = self._axis(cell, weights)
         gathers = tuple(self._inputs_to_gather(cell, axis))
         messages = [
             Message("all-gather", cell.site.inputs[i], cell.inputs[i].id, self._name(cell, i))
@@ -233,7 +244,7 @@ class _ShardWalk:
             messages += self._statistics(cell, rule)
         for value, array in zip(cell.outputs, cell.site.outputs, strict=True):
             if not (axis and rule.tile_reduction):
-                self.begin(value, [axis] if axis else [])
+                self.begin(value, [new_axis] if new_axis else [])
                 continue
             self.begin(value)
             place = self.shards.get(value.id)
@@ -242,19 +253,27 @@ class _ShardWalk:
             else:
                 messages.append(Message("reduce-scatter", array, value.id, array.names[place]))
         op = ScheduledOp(cell, Stage.TILE if axis else Stage.BEFORE, rule, weights)
-        return ShardedOp(op, axis, gathers, tuple(messages))
+        return ShardedOp(op, axis, new_axis, gathers, tuple(messages))
 
-    def _axis(self, cell: Cell, weights: Sequence[WeightStream]) -> tuple[str, TilingRule]:
-        """Returns the axis that an op is cut along, and how; none if it cannot be cut."""
+    def _pass_arrays_on(self, cell: Cell) -> ShardedOp:
+        """Notes that each output is held like the input that it is, whatever the others are."""
+        for value, i in zip(cell.outputs, passed_inputs(cell), strict=True):
+            if cell.inputs[i].id in self.shards:
+                self.shards[value.id] = self.shards[cell.inputs[i].id]
+        return ShardedOp(ScheduledOp(cell, Stage.BEFORE, PASS, ()))
+
+    def _axis(self, cell: Cell, weights: Sequence[WeightStream]) -> tuple[str, str, TilingRule]:
+        """Returns the axis that an op is cut along, that of its result, and how it is cut."""
         arrays = (*cell.site.inputs, *cell.site.outputs, *(weight.array for weight in weights))
         held = [self._name(cell, i) for i in range(len(cell.inputs))]
         wanted = [name for name in self.axes if any(name in array.names for array in arrays)]
         for axis in dict.fromkeys([*filter(None, held), *wanted]):
-            try:
-                return axis, cell.op.tiling_rule(cell.site, axis)
-            except NCDError:
-                continue
-        return "", PASS
+            new = cell.op.continued_axis(cell.site, axis)
+            if new and cell.site.size(new) % self.devices == 0:
+                return axis, new, PASS
+            with suppress(NCDError):
+                return axis, axis, cell.op.tiling_rule(cell.site, axis)
+        return "", "", PASS
 
     def _name(self, cell: Cell, i: int) -> str:
         """Returns what the sharded axis of an input is called at an op; empty if it is whole."""

@@ -11,16 +11,19 @@ from torch import Tensor
 import ncd
 from ncd import Axes, Id, Linear, MismatchError, NCDError, ParseError, SizeError, Term
 from ncd.language.axes import seq
+from ncd.language.wire import Wire
 from ncd.ops import (
     CausalMask,
     Conv,
     Cumulative,
     Einsum,
+    Group,
     LayerNorm,
     Param,
     Reduce,
     RMSNorm,
     Softmax,
+    Split,
 )
 from ncd.rewrite.sharded_run import Ring, run_sharded
 from ncd.rewrite.sharding import Sharding, shard
@@ -111,6 +114,10 @@ ROWS = Id("b m")
         (Id("t k") >> CausalMask("t k"), ["t"], []),
         (Id("t k") >> CausalMask("t k"), ["k"], []),
         (Param("m", "bias", "normal"), ["m"], []),
+        (Id("b h k") >> Group("h k -> n"), ["h"], []),  # the heads vary slowest, so halves stay
+        (Id("b h k") >> Group("h k -> n"), ["k"], [("all-gather", "b h k")]),
+        (ROWS >> Split("m -> h k_2"), ["m"], []),
+        (Id("b, m") >> Wire("b, m -> m, b, b"), ["b", "m"], []),  # each array is held in its way
     ],
 )
 def test_ops_along_their_own_axes(
@@ -132,8 +139,15 @@ def test_data_parallelism_sends_the_gradients_of_all_weights() -> None:
 def test_tensor_parallelism_sends_as_much_back_as_forth() -> None:
     """Megatron's two operations, f and g: one sums forward, the other the gradient behind."""
     term = SIZES(ROWS >> PERCEPTRON)
-    forward, backward = (shard(one, ["d"], 4) for one in (term, ncd.gradient(term)))
-    assert sent(forward) == sent(backward)[-1:] == [("all-reduce", "b m")]
+    plans = [assert_equals_the_whole(one, ["d"], 4) for one in (term, ncd.gradient(term))]
+    assert [sent(plan) for plan in plans] == [[("all-reduce", "b m")]] * 2
+
+
+def test_gradients_of_heads_stay_where_their_weights_are() -> None:
+    """Torch stores the weights of all heads in one matrix, of which each device has some rows."""
+    term = SIZES(Id("b t m") >> Linear("m -> h k", "q") >> Linear("h k -> m", "out"))
+    plan = assert_equals_the_whole(ncd.gradient(term, "parameters"), ["h"], 4)
+    assert sent(plan) == []
 
 
 def test_what_one_device_does_and_holds() -> None:
