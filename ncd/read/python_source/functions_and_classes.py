@@ -116,6 +116,8 @@ def _call_listed(
     machine: Interpreter, function: Any, args: tuple[Any, ...], named: dict[str, Any]
 ) -> Any:
     """Returns the result of a listed function, layer or error."""
+    if isinstance(function, torch.Tensor) and any(function is one for one in machine.box_results):
+        return function  # what a method of such a result gives is assumed to be like the input
     try:
         listed = function in LISTED_CALLABLES
     except TypeError:
@@ -176,8 +178,6 @@ def _run(
             and (found := _shapes_alone(machine, module, args, words)) is not None
         ):
             return found
-        if machine.shapes_only and isinstance(module, nn.RNNBase) and len(args) == 1 and not words:
-            return machine.attempt(_recurrent_result, module, *args)
         return machine.attempt(module, *args, **words)
     machine.ran.append((module, args, named))
     if not machine.calls:
@@ -185,21 +185,6 @@ def _run(
     if machine.runner is not None:
         return machine.runner(module, args, {**_plain_masks(module, args), **named})
     return UnknownValue("the result of the model", NOT_RUN_REASON)
-
-
-def _recurrent_result(module: nn.RNNBase, x: Any) -> Any:
-    """Returns what a recurrent layer gives, in shapes alone: torch would go through all steps."""
-    if not isinstance(x, Tensor) or x.dim() not in (2, 3):
-        return module(x)
-    module.check_input(x, None)
-    ways, width = 1 + module.bidirectional, module.proj_size or module.hidden_size
-    samples = [x.shape[0 if module.batch_first else 1]] if x.dim() == 3 else []
-    result = x.new_zeros((*x.shape[:-1], ways * width))
-    rows = (ways * module.num_layers, *samples)
-    state = x.new_zeros((*rows, width))
-    return result, (state, x.new_zeros((*rows, module.hidden_size))) if isinstance(
-        module, nn.LSTM
-    ) else state
 
 
 LARGE_INPUT_NUMBERS = 2**17  # numbers that a module takes while another one is made

@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch._dispatch.python import enable_python_dispatcher
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn.modules.module import register_module_forward_pre_hook
 from torch.utils._pytree import tree_flatten, tree_leaves, tree_map_only, tree_unflatten
@@ -55,7 +56,7 @@ def try_run(
     machine: Interpreter, model: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]
 ) -> TriedRun:
     """Runs a module on inputs, computing shapes only."""
-    machine.tracing, machine.shapes_only, machine.failure = True, True, None
+    machine.tracing, machine.failure = True, None
     machine.box_calls.clear()
     inputs, named = (inputs, named) if named else by_name(model, inputs)
     before, layers = machine.steps - machine.raising_steps, count()
@@ -63,7 +64,8 @@ def try_run(
     error: Exception | None = None
     shapes = None
     try:
-        with quiet(), FakeTensorMode(allow_non_fake_inputs=True) as mode, torch.no_grad():
+        fakes = FakeTensorMode(allow_non_fake_inputs=True)
+        with quiet(), enable_python_dispatcher(), fakes as mode, torch.no_grad():
             given = tree_map_only(Tensor, mode.from_tensor, in_format(model, inputs))
             words = tree_map_only(Tensor, mode.from_tensor, named)
             found = run(machine, model, given, words)
@@ -74,7 +76,7 @@ def try_run(
         error = machine.failure or raised
     finally:
         counter.remove()
-        machine.tracing, machine.shapes_only, machine.failure = False, False, None
+        machine.tracing, machine.failure = False, None
     _drop_frames(error)
     taken = machine.steps - machine.raising_steps - before
     return TriedRun(shapes, error, taken + LAYER_STEPS * next(layers))

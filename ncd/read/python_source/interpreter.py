@@ -362,7 +362,6 @@ class Interpreter:
     failed_examples: set[str] = field(default_factory=set)  # classes whose examples stop
     tracing: bool = False
     building: int = 0
-    shapes_only: bool = False  # whether a run only tells whether inputs fit
     text: str = ""
     steps: int = 0
     raising_steps: int = 0  # those for errors, with which a run comes no further

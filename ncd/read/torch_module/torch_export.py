@@ -19,6 +19,9 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_leaves, tree_map_only
 
 from ncd.read.torch_calls.import_recorder import ImportFailed
+from ncd.read.torch_module.recurrent_shapes import read_shapes_at_once
+
+read_shapes_at_once()
 
 # --- Finds calls that change a tensor in place, and tensors that share their numbers
 
