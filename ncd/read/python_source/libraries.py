@@ -423,9 +423,19 @@ def _tree_map(machine: Interpreter, function: Any, tree: Any, *more: Any) -> Any
     return tree_map(lambda *parts: call(machine, function, parts, {}), tree, *more)
 
 
+def _is_function(machine: Interpreter, value: Any) -> bool:
+    """Returns whether a value is a function that Python code defines."""
+    return isinstance(value, SourceFunction)
+
+
+def _is_class(machine: Interpreter, value: Any) -> bool:
+    return isinstance(value, ClassValue | type)
+
+
 RANDOM = PartialNamespace("random", native(seed=_nothing, shuffle=_nothing, choice=_first_choice))
 LIBRARIES: dict[str, Any] = {
     "random": RANDOM,
+    "inspect": PartialNamespace("inspect", native(isfunction=_is_function, isclass=_is_class)),
     "sys": PartialNamespace("sys", {"version_info": sys.version_info[:3], "maxsize": sys.maxsize}),
     "torch": TORCH,
     "torch.nn": NN,

@@ -53,14 +53,24 @@ def _is_called(first: SourceFunction, name: str) -> bool:
     """Returns whether an object keeps an argument and a method of it calls what is kept."""
     kept = {
         ast.unparse(target)
-        for one in ast.walk(first.node)
-        if isinstance(one, ast.Assign) and isinstance(one.value, ast.Name) and one.value.id == name
-        for target in one.targets
+        for target, value in _assignments(first.node)
+        if isinstance(value, ast.Name) and value.id == name
     }
     methods = first.owner.names.values() if first.owner else ()
     nodes = [one.node for one in methods if isinstance(one, SourceFunction) and one is not first]
     calls = (one.func for node in nodes for one in ast.walk(node) if isinstance(one, ast.Call))
     return any(isinstance(f, ast.Attribute) and ast.unparse(f) in kept for f in calls)
+
+
+def _assignments(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Yields what a function sets, with the values; two pairs for ``self.a, self.b = a, b``."""
+    for one in ast.walk(node):
+        for target in one.targets if isinstance(one, ast.Assign) else ():
+            value = one.value  # type: ignore[attr-defined]
+            if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+                yield from zip(target.elts, value.elts, strict=False)
+            else:
+                yield target, value
 
 
 def of_hint(first: SourceFunction, name: str) -> Any:
@@ -218,13 +228,11 @@ def _methods(first: SourceFunction) -> list[ast.AST]:
 def _attributes_with(first: SourceFunction, name: str) -> set[str]:
     """Returns where an object keeps an argument, perhaps as a list of modules."""
     kept = set()
-    for one in ast.walk(first.node):
-        if isinstance(one, ast.Assign):
-            value = one.value
-            if isinstance(value, ast.Call) and len(value.args) == 1:
-                value = value.args[0]
-            if isinstance(value, ast.Name) and value.id == name:
-                kept |= {ast.unparse(target) for target in one.targets}
+    for target, value in _assignments(first.node):
+        if isinstance(value, ast.Call) and len(value.args) == 1:
+            value = value.args[0]
+        if isinstance(value, ast.Name) and value.id == name:
+            kept.add(ast.unparse(target))
     return kept
 
 

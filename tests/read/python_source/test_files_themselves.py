@@ -317,6 +317,18 @@ class Net(nn.Module):
         ((1, 16, 3),),
         "Net(dim=64)(torch.randn(1, 16, 64), torch.randn(1, 16, 64))",
     ),
+    "modules that are kept together": (
+        """
+class Net(nn.Module):
+    def __init__(self, flow, jump):
+        super().__init__()
+        self.flow, self.jump = flow, jump
+    def forward(self, x):
+        return self.flow(torch.zeros(len(x), self.jump.hidden_size) + self.jump(x).sum())
+""",
+        ((1, 64),),
+        "Net(flow=nn.Module(), jump=nn.Module())",
+    ),
     "whole numbers below the rows that are taken by them": (
         """
 class Net(nn.Module):
@@ -348,6 +360,11 @@ LINES = {  # of an ``__init__`` or a ``forward``, by what they set
         "from config import setting",
         'n = setting("WIDTH", cast=int, default=5)',
         "y = self.a(x)",
+    ),
+    "a function for a value": (
+        "from inspect import isclass, isfunction",
+        "n = 5 if isclass(nn.ReLU) and not isclass(3) else 4",
+        "f = lambda: 1; y = self.a(x) + (f() if isfunction(f) and not isfunction(self.a) else f)",
     ),
     "a name of torch": ("", 'n = 5 if "sigmoid" in dir(torch) else 3', "y = self.a(x)"),
     "a result with names": (
