@@ -34,6 +34,7 @@ EXTRAS: Mapping[str, str] = {
     "torch": "run",
     "einops": "run",
     "graphviz": "run",
+    "sympy": "run",
     "safetensors": "train",
     "sklearn": "train",
     "click": "app",
@@ -45,6 +46,7 @@ EXTRAS: Mapping[str, str] = {
     "uvicorn": "app",
     "IPython": "notebook",
     "anywidget": "notebook",
+    "traitlets": "notebook",
     "onnx": "onnx",
 }
 # The extra with everything that a command needs, where that is more than `run`.

@@ -405,4 +405,20 @@ USUAL: tuple[tuple[str, str, int, str, str, str], ...] = (
         "has to be 1 × 2 × 5",
         "self.encoder = nn.LSTM(6, 5, bidirectional=False)",
     ),
+    (
+        "shortcut without the stride of its branch, in a block that is used with several",
+        f"{HEAD}class Block(nn.Module):\n"
+        "    def __init__(self, c, d, stride=1):\n"
+        "        super().__init__()\n"
+        "        self.a = nn.Conv2d(c, d, 3, stride=stride, padding=1)\n"
+        "        self.b = nn.Conv2d(d, d, 3, padding=1)\n"
+        "        self.shortcut = nn.Conv2d(c, d, 1)\n"
+        "    def forward(self, x):\n"
+        "        return F.relu(self.b(F.relu(self.a(x))) + self.shortcut(x))\n"
+        "nn.Sequential(Block(3, 8), Block(8, 16, 2), Block(16, 16))(torch.randn(2, 3, 16, 16))",
+        11,
+        "1",
+        "2 × 16 × 8 × 8 and 2 × 16 × 16 × 16 do not meet",
+        "self.shortcut = nn.Conv2d(c, d, 1, stride=stride)",
+    ),
 )

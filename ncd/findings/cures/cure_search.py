@@ -22,6 +22,7 @@ from ncd.findings.cures.layer_edits import (
     parameter_edits,
     projection_edits,
     shortcut_edits,
+    stride_edits,
     swap_edits,
     switch_edits,
 )
@@ -62,6 +63,7 @@ SEARCHES = (
         layer_of_function_edits,
         rank_edits,
         group_edits,
+        stride_edits,
     ),
 )
 

@@ -1,4 +1,4 @@
-"""Cures that change an argument of a layer or a call, another padding, or that add a layer."""
+"""Cures that change an argument of a layer or a call, or that add a layer."""
 
 from __future__ import annotations
 
@@ -445,7 +445,7 @@ def _batch_edits(failure: Failure) -> Iterator[Candidate]:
                 yield Candidate((edit,), 0.4, "norm", "input")
 
 
-# --- Cures that give convolutions another padding, so that the sizes of two arrays meet
+# --- Cures that give convolutions another padding or stride, so that two arrays meet
 
 MEETING = (*PAIRS, *JOINING_CALLS, *LOSSES, "stack")
 MAX_TRANSPOSED_CONVOLUTIONS = 4  # transposed convolutions whose combinations are tried
@@ -506,6 +506,40 @@ def _numeric_padding_edits(failure: Failure, made: ast.Call) -> Iterator[Candida
     edit = replacement_edit(failure.trace.text, padding, new)
     if edit is not None:
         yield Candidate((edit,), 0.3, "padding")
+
+
+def stride_edits(failure: Failure) -> Iterator[Candidate]:
+    """Yields a convolution with the stride of the branch beside it, where a sum does not meet.
+
+    The stride is written as its neighbours in the class write theirs, so that it holds in each
+    block of a network: ``nn.Conv2d(c_in, c_out, 1, stride=stride)``.
+    """
+    call, layers = failure.call, failure.trace.recorder.layers
+    owner = next((x.module for x in reversed(layers) if isinstance(x.module, SourceModule)), None)
+    init = _init(failure.trace.tree, type(owner).__name__) if owner is not None else None
+    ratio = _side_ratio(failure) if call is not None and call.name in JOINING_CALLS else 0
+    if init is None or ratio < 2:
+        return
+    made = [one for one in ast.walk(init) if isinstance(one, ast.Call) and _is(one, "Conv")]
+    strides = [one for node in made if (one := _setting(node, 3, "stride")) is not None]
+    words = next((ast.unparse(one) for one in strides if isinstance(one, ast.Name)), str(ratio))
+    for node in made:
+        if _setting(node, 3, "stride") is None:
+            kernel = _setting(node, 2, "kernel_size")
+            point = isinstance(kernel, ast.Constant) and kernel.value == 1
+            edit = further_argument(failure.trace.text, node, f"stride={words}")
+            yield Candidate((edit,), 0.5 if point else 1.0, "stride")
+
+
+def _side_ratio(failure: Failure) -> int:
+    """Returns how many times as long all sides of one of two feature maps are, about; else 0."""
+    shapes = failure.call.shapes if failure.call is not None else ()
+    if len(shapes) != 2 or len(shapes[0]) != len(shapes[1]) or len(shapes[0]) < 3:
+        return 0
+    sides = [tuple(map(failure.value, one[2:])) for one in shapes]
+    small, large = sorted(sides, key=prod)
+    ratios = {round(long / max(1, short)) for short, long in zip(small, large, strict=True)}
+    return ratios.pop() if len(ratios) == 1 else 0
 
 
 def _is(node: ast.Call, kind: str) -> bool:

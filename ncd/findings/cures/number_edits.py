@@ -11,6 +11,7 @@ from typing import Any
 import sympy
 
 from ncd.findings.cures.candidate import Candidate, replacement_edit
+from ncd.findings.failures.call_reasons import PAIRS
 from ncd.findings.failures.failure import TAKES, Failure, equation
 from ncd.findings.reading.finding import Edit
 from ncd.findings.reading.traced_numbers import SourceNumber, input_places
@@ -113,7 +114,9 @@ def _candidate(
     at_call = place.line == getattr(failure.node, "lineno", 0) and failure.layer is None
     cost = 1.5 if at_call and not place.is_input else cost
     cost += 0.2 * rank + 0.1 * (len(edits) > 1) + 3.5 * (place.name in RARE)
-    if value == 1 and not place.is_input and not (own and place.name in TAKES):
+    pair = failure.layer is None and failure.call is not None and failure.call.name in PAIRS
+    taken = place.is_input or (own and place.name in TAKES)
+    if value == 1 and (pair or not taken):  # a side of 1 meets any other, and so hides the mistake
         return Candidate(edits, cost + 3, "number", "meaning")
     return Candidate(edits, cost, "number", "input" if place.is_input else "model")
 

@@ -53,6 +53,11 @@ def lines(text: str, failure: Failure) -> set[tuple[str, float, str]]:
             },
         ),
         (
+            "x = torch.randn(2, 6)\nx + x[:, ::2]",  # a side of 1 would hide what is wrong
+            {2, 3, 6, 12},
+            {("x + x[:, ::1]", 4.5, "meaning"), ("x = torch.randn(2, 1)", 7.0, "meaning")},
+        ),
+        (
             "x = torch.randn(2, 30)\nx.view(2, 4, 7)",
             {2, 30, 56, 60},
             {("x = torch.randn(2, 28)", 4.0, "input")},

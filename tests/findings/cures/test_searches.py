@@ -22,6 +22,7 @@ from ncd.findings.cures.layer_edits import (
     parameter_edits,
     projection_edits,
     shortcut_edits,
+    stride_edits,
     swap_edits,
     switch_edits,
 )
@@ -260,6 +261,16 @@ CASES = (
      (("nn.Conv2d(3, 8, 5, stride=2, padding=2)(torch.randn(1, 3, 9, 9))", 0.3),)),
     (padding_edits, "k = 5\nnn.Conv2d(3, 8, k, stride=2, padding='same')(torch.randn(1, 3, 9, 9))",
      (("nn.Conv2d(3, 8, k, stride=2, padding=k // 2)(torch.randn(1, 3, 9, 9))", 0.3),)),
+    (stride_edits, net("s", "a, self.b = nn.Conv2d(3, 8, 3, s, padding=1), nn.Conv2d(3, 8, 1)", "self.a(x) + self.b(x)", "Net(2)(torch.randn(1, 3, 9, 9))"),
+     (("        self.a, self.b = nn.Conv2d(3, 8, 3, s, padding=1), nn.Conv2d(3, 8, 1, stride=s)", 0.5),)),
+    (stride_edits, net("k", "a, self.b = nn.Conv1d(3, 8, k, padding=1), nn.Conv1d(3, 8, 1, stride=3)", "torch.cat([self.b(x), self.a(x)])", "Net(3)(torch.randn(1, 3, 9))"),
+     (("        self.a, self.b = nn.Conv1d(3, 8, k, padding=1, stride=3), nn.Conv1d(3, 8, 1, stride=3)", 1.0),)),
+    (stride_edits, net("s", "a, self.b = nn.Conv2d(3, 8, 3, padding=1), nn.Conv2d(3, 8, 1, stride=(2, 1))", "self.a(x) + self.b(x)", "Net(2)(torch.randn(1, 3, 8, 8))"),
+     ()),  # the sides do not shrink alike
+    (stride_edits, net("s", "a = nn.Conv2d(3, 8, 3)", "self.a(x) + x", "Net(2)(torch.randn(1, 3, 1024, 1024))"),
+     ()),  # two rows less is no stride
+    (stride_edits, net("s", "a = nn.Conv2d(3, 8, 3, s)", "self.a(x) @ x", "Net(2)(torch.randn(1, 3, 8, 8))"),
+     ()),  # nothing is joined
     (state_edits, "r = nn.GRU(3, 4, 2)\nx = torch.ones(5, 7, 3)\nh = torch.zeros(7, 2, 4)\nr(x, h)",
      (("r(x, h.transpose(0, 1).contiguous())", 0.3), ("h = torch.zeros(2, 7, 4)", 0.5))),
     (state_edits, "r = nn.LSTM(3, 4, 2)\nx = torch.ones(5, 7, 3)\nh = torch.zeros(7, 4)\nr(x, (h, h))",
