@@ -208,5 +208,8 @@ def text_term(text: str, place: str) -> Term:
     failures = [each for each in answer.findings if each.kind == "failure"]
     if answer.term is None or failures:
         fact = failures[0].says if failures else answer.sentence
-        raise ParseError(f"{place}: {fact}", cure=f"ncd ask {place}, which says what would work")
+        more = not failures or failures[0].cures  # than is said here
+        cure = f"ncd ask {place}, which says what would work" if more else ""
+        where = f"{place}, line {failures[0].line}" if failures and failures[0].line else place
+        raise ParseError(f"{where}: {fact}", cure=cure)
     return answer.term

@@ -19,7 +19,7 @@ from threading import Thread
 
 import torch
 
-from ncd.jobs.local_workers import RESULT_REQUEST, Message, WorkerChannel
+from ncd.jobs.local_workers import PAGES, RESULT_REQUEST, Message, WorkerChannel
 from ncd.jobs.pool_jobs import forward, train
 from ncd.jobs.source_job import findings, part, sizes, source, warm_up
 from ncd.run.device import exact
@@ -49,9 +49,9 @@ def make_ready(kind: str) -> None:
         importlib.import_module(name)
 
 
-def lower_priority() -> None:
-    """Gives this process the lowest priority, also when the system runs out of memory."""
-    os.nice(max(0, WORKER_NICENESS - os.nice(0)))
+def lower_priority(niceness: int = WORKER_NICENESS) -> None:
+    """Lets others come first, by so much, and also when the system runs out of memory."""
+    os.nice(max(0, niceness - os.nice(0)))
     score = Path("/proc/self/oom_score_adj")
     if score.exists():
         score.write_text(str(OOM_SCORE))
@@ -96,8 +96,8 @@ class SocketLine(WorkerChannel):
         os._exit(0)
 
 
-def serve(control: socket.socket) -> None:
-    """Forks a process for each socket received, until the input ends."""
+def serve(control: socket.socket, niceness: int) -> None:
+    """Forks a process of a niceness for each socket received, until the input ends."""
     running: set[int] = set()
     while True:
         ready, _, _ = select.select([control], [], [], LOOK if running else None)
@@ -105,11 +105,11 @@ def serve(control: socket.socket) -> None:
             _, sockets, _, _ = socket.recv_fds(control, 1, 1)
             if not sockets:
                 return
-            running |= {_fork(socket.socket(fileno=fd), control) for fd in sockets}
+            running |= {_fork(socket.socket(fileno=fd), control, niceness) for fd in sockets}
         running = {pid for pid in running if os.waitpid(pid, os.WNOHANG) == (0, 0)}
 
 
-def _fork(own: socket.socket, control: socket.socket) -> int:
+def _fork(own: socket.socket, control: socket.socket, niceness: int) -> int:
     """Forks a process for one job, without access to other jobs; returns its id."""
     pid = os.fork()
     if pid:
@@ -117,7 +117,7 @@ def _fork(own: socket.socket, control: socket.socket) -> int:
         return pid
     try:
         control.close()
-        lower_priority()
+        lower_priority(niceness)
         line = SocketLine(own)
         text = _read_line(own)
         Thread(target=line.handle_requests, daemon=True).start()
@@ -138,7 +138,7 @@ def _read_line(own: socket.socket) -> str:
 
 
 if __name__ == "__main__":
-    make_ready(sys.argv[-1])
+    make_ready(sys.argv[1])
     gc.collect()
     gc.freeze()  # else each job's first collection would copy all shared memory
-    serve(socket.socket(fileno=0))
+    serve(socket.socket(fileno=0), WORKER_NICENESS if PAGES in sys.argv else 0)

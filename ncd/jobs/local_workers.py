@@ -89,6 +89,7 @@ class WorkerChannel(ABC):
 
 ROOT = Path(__file__).parents[2]
 RESULT_REQUEST = b"w"  # requests the result so far
+PAGES = "pages"  # tells the process that workers are forked from that pages come first
 SLOTS = "NCD_WORKERS"  # the environment variable with the number of workers
 # Under a limit of memory, arrays that are let go must leave no gaps too small for the next one.
 MALLOC_SETTINGS = {"MALLOC_MMAP_THRESHOLD_": "1000000"}  # glibc maps larger arrays one by one
@@ -131,10 +132,11 @@ class Helper:
 
     def __init__(self, ready: str) -> None:
         self.line, other = socket.socketpair()
+        first = [PAGES] if "streamlit" in sys.modules else []  # a command waits for its own job
         paths = (str(ROOT), os.environ.get("PYTHONPATH", ""))
         with other:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "ncd.jobs.fork_server", ready],
+                [sys.executable, "-m", "ncd.jobs.fork_server", ready, *first],
                 stdin=other.fileno(),
                 stdout=subprocess.DEVNULL,
                 env={

@@ -67,7 +67,7 @@ class Add(Op):
     """Adds two arrays of the same axes, at the end of a residual connection; drawn as a +.
 
     Raises:
-        MismatchError: For arrays whose axes differ.
+        MismatchError: For arrays whose axes differ, and for one alone.
 
     Source: Notebook, figure 26: copies that meet again at dots under a +.
 
@@ -82,6 +82,11 @@ class Add(Op):
 
     def check_arrays(self, site: Site) -> None:
         one, other = site.inputs
+        if one.names and not other.names:  # mostly an array that is missing
+            raise MismatchError(
+                f"it adds two arrays of the same axes, and beside ({one}) there is none with axes",
+                cure=f'Copy("{one}") before the branch, whose second copy waits for the sum',
+            )
         if one.names != other.names:
             raise MismatchError(
                 f"the arrays ({one}) and ({other}) differ",

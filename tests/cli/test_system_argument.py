@@ -189,8 +189,14 @@ def test_what_cannot_be_shown_says_why(capsys: Capture, net: str) -> None:
     wrong = "wrong.py"
     Path(wrong).write_text("nn.Linear(8, 3)(torch.randn(2, 9))")
     said = refusal(capsys, "show", wrong)
-    assert said.startswith(f"ncd: {wrong}: Linear gets 9 features")
+    assert said.startswith(f"ncd: {wrong}, line 1: Linear gets 9 features")
     assert said.endswith(f"Try ncd ask {wrong}, which says what would work.\n")
+    Path("alone.ncd").write_text('Copy("t:2 m:3")\n>> Add()\n>> Add()')  # ask says no more of it
+    assert refusal(capsys, "show", "alone.ncd") == (
+        "ncd: alone.ncd, line 3: Add ((), () -> ()): it adds two arrays of the same axes, and "
+        'beside (t m) there is none with axes. Try Copy("t m") before the branch, whose second '
+        "copy waits for the sum.\n"
+    )
     assert refusal(capsys, "render", "none.py", "-o", "x.svg") == (
         "ncd: cannot read 'none.py': No such file or directory. Try another file.\n"
     )

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import resource
 import socket
+import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 from unittest.mock import MagicMock, patch
 
@@ -131,8 +132,9 @@ def test_a_process_is_forked_for_each_socket_until_the_input_ends() -> None:
     forked: list[int] = []
     ended: list[int] = []
 
-    def fork(own: socket.socket, _: socket.socket) -> int:
+    def fork(own: socket.socket, _: socket.socket, niceness: int) -> int:
         own.close()
+        assert niceness == 7
         forked.append(100 + len(forked))
         return forked[-1]
 
@@ -145,7 +147,7 @@ def test_a_process_is_forked_for_each_socket_until_the_input_ends() -> None:
         patch.object(fork_server.os, "waitpid", waited),
         patch.object(fork_server, "LOOK", 0.001),
     ):
-        thread = threading.Thread(target=fork_server.serve, args=(control,))
+        thread = threading.Thread(target=fork_server.serve, args=(control, 7))
         thread.start()
         for _ in range(2):
             one, other = socket.socketpair()
@@ -195,8 +197,10 @@ def test_a_worker_is_prepared_for_its_kind_of_job(kind: str) -> None:
     assert (warm.called, imported.called) == (kind == "source", kind != "source")
 
 
-@pytest.mark.parametrize(("now", "more"), [(0, 10), (4, 6), (10, 0), (15, 0)])
-def test_pages_come_before_jobs(now: int, more: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("now", "wanted", "more"), [(0, 10, 10), (4, 10, 6), (10, 10, 0), (15, 10, 0), (0, 0, 0)]
+)
+def test_pages_come_before_jobs(now: int, wanted: int, more: int, tmp_path: Path) -> None:
     asked: list[int] = []
 
     def nice(by: int) -> int:
@@ -208,10 +212,10 @@ def test_pages_come_before_jobs(now: int, more: int, tmp_path: Path) -> None:
         patch.object(fork_server.os, "nice", nice),
         patch.object(fork_server, "Path", lambda _: score),
     ):
-        fork_server.lower_priority()
+        fork_server.lower_priority(wanted)
         assert not score.exists()
         score.write_text("0")
-        fork_server.lower_priority()
+        fork_server.lower_priority(wanted)
     assert asked == [0, more] * 2 and score.read_text() == str(fork_server.OOM_SCORE)
 
 
@@ -662,7 +666,20 @@ def test_only_readers_of_sources_map_their_memory(ready: str) -> None:
         local_workers.Helper(ready).line.close()
     env = started.call_args.kwargs["env"]
     assert (local_workers.MALLOC_SETTINGS.items() <= env.items()) == (ready == "source")
-    assert started.call_args.args[0][-1] == ready
+    assert started.call_args.args[0][3] == ready
+
+
+@pytest.mark.parametrize("pages", [True, False])
+def test_jobs_yield_where_pages_are_served_and_to_nobody_else(
+    pages: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if pages:
+        monkeypatch.setitem(sys.modules, "streamlit", ModuleType("streamlit"))
+    else:
+        monkeypatch.delitem(sys.modules, "streamlit", raising=False)
+    with patch.object(local_workers.subprocess, "Popen") as started:
+        local_workers.Helper("source").line.close()
+    assert started.call_args.args[0][3:] == ["source", *(["pages"] if pages else [])]
 
 
 def test_one_helper_starts_all_workers_while_it_lives() -> None:

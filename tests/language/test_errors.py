@@ -21,6 +21,7 @@ from ncd import (
     Concat,
     Conv,
     ConvTranspose,
+    Copy,
     Einsum,
     Elementwise,
     Equation,
@@ -138,6 +139,12 @@ MEETINGS: list[tuple[Call, str]] = [
         lambda: Id("m:3, n:4") >> Add(),
         "Add ((), () -> ()): the arrays (m) and (n) differ. Bound so far: m 3, n 4. "
         "Try two arrays that share these axes in this order.",
+    ),
+    (
+        lambda: Copy("t:2 m:3") >> Add() >> Add(),  # a residual connection without its copy
+        "Add ((), () -> ()): it adds two arrays of the same axes, and beside (t m) there is none "
+        'with axes. Bound so far: t 2, m 3. Try Copy("t m") before the branch, whose second copy '
+        "waits for the sum.",
     ),
     (
         lambda: Id("c:3 x:2, c:3 y:2") >> Concat("c, c -> d"),
