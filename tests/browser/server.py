@@ -11,14 +11,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from fcntl import LOCK_EX, LOCK_SH, LOCK_UN, flock
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.error import URLError
 from urllib.request import urlopen
 
-from playwright.sync_api import Browser, sync_playwright
-
 from ncd.cli.crowd import CADDY
 from tests.support.polling import until
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 ROOT = Path(__file__).parents[2]
 CHILDREN = "/proc/{0}/task/{0}/children"
@@ -163,6 +164,8 @@ def browser_path() -> str | None:
 @contextmanager
 def chromium() -> Iterator[Browser]:
     """Starts a browser, stopped in the end."""
+    from playwright.sync_api import sync_playwright  # visitors of a server need no browser
+
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=browser_path(), args=list(QUIET))
         yield browser

@@ -2,7 +2,8 @@
 
 It starts a server, speaks Streamlit's own protocol over websockets, and prints every twenty seconds
 how long a move took (to the diagram's message, and to the end of the run), how much of the server's
-time it used, and how much memory the server holds. ``--whole`` asks for whole runs, not fragments.
+time it used, and how much memory the server holds. With ``--at https://circuits.example.org`` the
+visitors come to a server that runs already. ``--whole`` asks for whole runs, not fragments.
 ``--processes 2`` puts as many behind a proxy, and ``--kill 150`` ends one of them after so many
 seconds: its visitors come again with their link, as a browser does, and say what was lost.
 ``--drag 8`` drags a size of the diagram over so many values instead, each of which is a move; then
@@ -51,15 +52,16 @@ def percentile(values: Sequence[float], share: float) -> float:
 
 
 def told(found: Found, used: float, held: float) -> str:
-    """One line of the report."""
+    """One line of the report; ``held`` is 0 where the server is not on this machine."""
     times = (percentile(x, p) for x in (found.diagram, found.end) for p in (0.5, 0.95))
     half, most, last, latest = times
     moves = len(found.end)
     rest = f"rest p95 {percentile(found.rest, 0.95):4.0f} ms  " if found.rest else ""
+    cost = f"{1e3 * used / max(moves, 1):4.0f} ms of processor each  {held:5.0f} MB  "
     return (
         f"{moves:5} moves  diagram p50 {half:4.0f} p95 {most:4.0f} ms  "
         f"end p50 {last:4.0f} p95 {latest:4.0f} ms  {rest}"
-        f"{1e3 * used / max(moves, 1):4.0f} ms of processor each  {held:5.0f} MB  "
+        f"{cost if held else ''}"
         f"{len(found.failed)} failed {' '.join(found.failed[:1])}"
         + (f" {len(found.back)} back in {max(found.back):.1f} s at most" if found.back else "")
     )
@@ -74,7 +76,7 @@ class Meter:
 
     @staticmethod
     def now(server: Server) -> list[int]:
-        return list(processes(server)) or [server.pid]
+        return (list(processes(server)) or [server.pid]) if server.pid else []
 
     def used(self) -> float:
         """Seconds since this was asked last."""
@@ -134,9 +136,12 @@ def kill(server: Server) -> None:
 
 
 @contextmanager
-def serving(count: int) -> Iterator[Server]:
-    """One process, or several behind a proxy."""
-    with crowded(count) if count > 1 else started() as server:
+def serving(count: int, address: str | None) -> Iterator[Server]:
+    """One process, or several behind a proxy, or what is at an address already."""
+    if address:
+        yield Server(address.rstrip("/"), 0)
+        return
+    with crowded(count, NCD_LOG="off") if count > 1 else started(NCD_LOG="off") as server:
         yield server
 
 
@@ -153,8 +158,11 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=1, help="behind a proxy, if several")
     parser.add_argument("--training", type=int, default=0, help="others who train meanwhile")
     parser.add_argument("--kill", type=float, help="end one of them after so many seconds")
+    parser.add_argument("--at", metavar="ADDRESS", help="a server that runs already")
     options = parser.parse_args()
-    with serving(options.processes) as server:
+    if options.at and (options.kill or options.processes > 1):
+        parser.error("--kill and --processes are for a server that is started here")
+    with serving(options.processes, options.at) as server:
         asyncio.run(crowd(server, options))
 
 
