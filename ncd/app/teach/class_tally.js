@@ -112,6 +112,7 @@ export function drawTally(host) {
   find("ask-class").hidden = !asks;
   find("ask-class").setAttribute("aria-pressed", Boolean(tally?.open));
   find("tally").hidden = !tally;
+  document.documentElement.toggleAttribute("data-tally", Boolean(tally)); // the diagram keeps its room
   if (!tally) return fit();
   const [total, most] = [tally.counts.reduce((a, b) => a + b, 0), Math.max(1, ...tally.counts)];
   find("class-door").hidden = !tally.open;

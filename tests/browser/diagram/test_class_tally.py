@@ -31,6 +31,24 @@ def bars(page: Page) -> list[int]:
     ]
 
 
+def test_the_diagram_is_whole_beside_the_bars_on_a_small_projector(
+    page: Page, address: str
+) -> None:
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.goto(f"{address}/{VIEWS.split(';')[0]}&present=1&views={asked(VIEWS)}")
+    settled_in(page)
+    lead, whole = page.locator(".st-key-lead"), page.locator(".drawing.whole").first
+    expect(lead).to_be_visible()
+    page.get_by_role("button", name="Ask the class").click()
+    page.locator(".class-door").click()
+    expect(page.locator(".class-count")).to_have_text("0 answers")
+    expect(lead).to_be_hidden()  # the bars have its room
+    until(lambda: whole.evaluate("e => e.scrollHeight - e.clientHeight") <= 1)
+    shown = whole.locator("svg").first.bounding_box()
+    box = whole.bounding_box()
+    assert shown and box and shown["y"] + shown["height"] <= box["y"] + box["height"] + 1
+
+
 def test_two_phones_answer_a_question_and_the_projector_shows_the_sums(
     page: Page, address: str, phones: list[Page]
 ) -> None:
