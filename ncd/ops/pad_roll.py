@@ -79,6 +79,8 @@ class Pad(Op):
     torch_backward_rules: ClassVar[Mapping[str, str]] = {
         "ConstantPadNd": "G without the places that were added.",
         "Pad": "G without the places that were added.",
+        "CopySlices": "Numbers were copied into a part of an array: the part of G goes to where "
+        "they came from, and the rest to what stood around them.",
         **dict.fromkeys(
             (f"{kind}Pad{n}D" for kind in ("Reflection", "Replication") for n in (1, 2, 3)),
             "At each place the sum of G over all places that hold its number.",
