@@ -9,8 +9,10 @@ import pytest
 import torch
 
 import ncd
+from ncd.app.panels.language_models import speculative_texts
 from ncd.app.panels.language_models.speculative_texts import (
     MAX_PASSES,
+    MAX_ROWS,
     SPECULATIVE,
     TEXTS,
     WORD_COUNT,
@@ -74,9 +76,28 @@ def test_the_passes_are_shown_and_what_they_measure() -> None:
     assert f"here a = {a:.2f} stay on average." in found.text
     assert f"(1 − a5) / (1 − a) = {expected_words(a, 4):.2f} words." in found.text
     assert f"Over {len(every)} passes it wrote {mean:.2f}; without a draft it is 1." in found.text
-    for passes in texts:
-        count = sum(len(own.words) for own in passes)
-        assert WORD_COUNT <= count < WORD_COUNT + 5
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_a_text_ends_with_the_pass_that_fills_it(count: int) -> None:
+    rule = chance_rule(ncd.catalogue["sampling"].settings({}))
+    for text_number in range(6):
+        passes = written_passes(BEGIN, count, rule, generator(text_number, "a text"))
+        lengths = [len(own.words) for own in passes]
+        assert sum(lengths[:-1]) < WORD_COUNT <= sum(lengths) and max(lengths) <= count + 1
+
+
+def test_words_beyond_the_table_are_one_row() -> None:
+    own = here(k=40, t=5, p=WHOLE_SHARE)
+    rule = chance_rule(own.settings)
+    p, q = rule(word_scores(WORDS)[: len(STORY_WORDS)]), rule(draft_scores(BEGIN))
+    count = int(((p > 0) | (q > 0)).sum())
+    names = [row[0] for row in shown(SPECULATIVE, own).rows]
+    assert len(names) == MAX_ROWS + 2 and names[-1] == f"{count - MAX_ROWS} others"
+    for most, rows in ((count, count), (count - 1, count)):
+        with patch.object(speculative_texts, "MAX_ROWS", most):
+            found = [row[0] for row in shown(SPECULATIVE, own).rows[1:]]
+            assert len(found) == rows and ("1 other" in found) == (most < count)
 
 
 @pytest.mark.parametrize("at", [{}, {"k": 40, "t": 5, "p": WHOLE_SHARE}])
