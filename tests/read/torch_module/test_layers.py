@@ -247,7 +247,11 @@ def test_a_padding_mode_is_one_step_before_the_convolution(mode: str, n: int) ->
     assert (line in ncd.source(found.term)) == (mode != "zeros")
 
 
-def test_zeros_around_a_picture_are_one_step() -> None:
-    found = from_torch(nn.Sequential(nn.ZeroPad2d(1), nn.Conv2d(6, 4, 3)), torch.randn(IMAGE))
-    assert [type(cell.op).__name__ for cell in ncd.elaborate(found.term).cells] == ["Pad", "Conv"]
+@pytest.mark.parametrize(
+    ("sides", "steps"), [((1, 1, 1, 1), 1), ((0, 1, 0, 1), 1), ((2, 0, 2, 0), 1), ((1, 1, 2, 2), 2)]
+)
+def test_even_zeros_around_a_picture_are_one_step(sides: tuple[int, ...], steps: int) -> None:
+    found = from_torch(nn.Sequential(nn.ZeroPad2d(sides), nn.Conv2d(6, 4, 3)), torch.randn(IMAGE))
+    names = [type(cell.op).__name__ for cell in ncd.elaborate(found.term).cells]
+    assert names.count("Pad") == steps and names[-1] == "Conv"
     assert found.difference < 1e-5
