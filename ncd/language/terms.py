@@ -477,6 +477,31 @@ def rewrite_axes(value: Any, change: Callable[[Axis], Axis]) -> Any:
     return value
 
 
+def replace_axis(value: Any, name: str, axes: tuple[Axis, ...] = ()) -> Any:
+    """Returns a term, type or array with other axes in place of one, or none.
+
+    Raises MismatchError for an axis that bounds whole numbers.
+
+    >>> from ncd import Id
+    >>> replace_axis(Id("b y m, m"), "b")
+    Id('y m, m')
+    """
+    if isinstance(value, Term):
+        return map_fields(value, lambda part: replace_axis(part, name, axes))
+    if isinstance(value, Array):
+        if value.below is not None and value.below.name == name:
+            raise MismatchError(f"{name} bounds whole numbers", cure="another axis")
+        found = (part for axis in value for part in (axes if axis.name == name else (axis,)))
+        return value.with_axes(found) if name in value.names else value
+    if isinstance(value, Signature):
+        return Signature(*(replace_axis(side, name, axes) for side in (value.dom, value.cod)))
+    if isinstance(value, Type):
+        return Type(replace_axis(array, name, axes) for array in value)
+    if isinstance(value, tuple) and value and isinstance(value[0], Term):
+        return tuple(replace_axis(item, name, axes) for item in value)
+    return value
+
+
 def axes_in(term: Term) -> list[Axis]:
     """Returns every axis that the fields of a term name, as often as they do.
 

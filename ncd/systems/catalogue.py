@@ -88,6 +88,7 @@ from ncd.systems.networks.optimiser_steps import OPTIMISERS as OPTIMISERS
 from ncd.systems.networks.weight_initialisation import INITIALISATION as INITIALISATION
 from ncd.systems.networks.dropout_layer import DROPOUT as DROPOUT
 from ncd.systems.networks.low_precision_step import LOW_PRECISION as LOW_PRECISION
+from ncd.systems.transformers.parallel_layer import PARALLELISM as PARALLELISM
 from ncd.systems.networks.perceptrons import AUTOGRAD as AUTOGRAD
 from ncd.systems.networks.perceptrons import MODULE_OR_FUNCTION as MODULE_OR_FUNCTION
 from ncd.systems.networks.perceptrons import MLP_GEOMETRY as MLP_GEOMETRY

@@ -74,6 +74,10 @@ label smoothing, distillation: cross-entropy
 temperature: sampling cross-entropy
 low precision, mixed precision, number format, half precision, bfloat16, float16, float8, tf32:
     low-precision
+parallelism, tensor parallelism, data parallelism, sequence parallelism, sharding, shard, ddp:
+    parallelism
+megatron, gpu, gpus, several gpus, devices, all reduce, allreduce, all gather, nccl: parallelism
+distributed training, distributed, communication: parallelism
 amp, autocast, fp16, bf16, fp8, loss scale, loss scaling, gradscaler, underflow, overflow:
     low-precision
 optimiser, optimizer, sgd, adam, adamw, momentum, muon, learning rate, gradient descent: optimisers

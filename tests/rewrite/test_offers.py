@@ -7,6 +7,7 @@ import pytest
 import ncd
 from ncd import (
     Add,
+    Axes,
     Block,
     CausalMask,
     Concat,
@@ -26,6 +27,8 @@ from ncd import (
     Softmax,
     Term,
 )
+from ncd.language.axes import seq
+from ncd.systems.shared_parts import self_attention
 
 LEAVES = {"Remove", "Wrap in a residual connection", "Repeat × 2, each with weights of its own"}
 FENCE = "Put a fence around it, titled Block"
@@ -216,3 +219,33 @@ def test_heads_are_grouped_in_halves_or_all(heads: int, groups: list[int]) -> No
     offered = [one.title for one in ncd.rewrites(term, softmax) if one.name == "group-heads"]
     share = "Share {} head{} of keys and values among all queries"
     assert offered == [share.format(n, "s" * (n > 1)) for n in groups]
+
+
+def attention_over_a_batch() -> Term:
+    """A block with names of its own, which is repeated at every place of b."""
+    return Axes(b=2, t=seq(3), m=4, h=2, k=2)(Id("b t m") >> self_attention("attn"))
+
+
+@pytest.mark.parametrize("place", ["n1", "n4", "n5", "n7", "n8", "v4", "v9", "f0", "f1", "axis:h"])
+def test_all_that_is_offered_in_a_block_over_a_batch_can_be_done(place: str) -> None:
+    term = ncd.elaborate(attention_over_a_batch()).term
+    offered = ncd.rewrites(term, place)
+    assert offered
+    for one in offered:
+        new = ncd.apply(term, one)
+        assert ncd.elaborate(new).inputs[0].array == ncd.elaborate(term).inputs[0].array
+        assert ncd.parse(ncd.spell(new)) == new
+
+
+def test_no_op_along_the_batch_is_put_into_a_block_that_is_repeated_over_it() -> None:
+    term = ncd.elaborate(attention_over_a_batch()).term
+    inside = [value for value in ncd.elaborate(term).values.values() if "h" in value.array.names]
+    assert len(inside) > 5 and all("b" in value.array.names for value in inside)
+    for value in inside:
+        options = [dict(one.options) for one in ncd.rewrites(term, value.id)]
+        along = {own["axes"] for own in options if own.get("op") in ("softmax", "layer-norm")}
+        assert along and "b" not in along
+    (value, *_) = inside
+    wrong = ncd.Rewrite("insert", value.id, (("op", "softmax"), ("axes", "b")))
+    with pytest.raises(ncd.NCDError):
+        ncd.apply(term, wrong)

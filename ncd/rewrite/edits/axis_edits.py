@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 from ncd.errors import MismatchError, ParseError, short_repr
 from ncd.formulas.formula import Application, Formula, Name
-from ncd.language.axes import Array, Axis, Signature, Type
+from ncd.language.axes import Axis, Type
 from ncd.language.blocks import Block
-from ncd.language.terms import Term, map_fields, rewrite_axes
+from ncd.language.terms import Term, map_fields, replace_axis, rewrite_axes
 from ncd.rewrite.rules.rule import (
     AXIS_PREFIX,
     Change,
@@ -162,7 +162,7 @@ class SplitAxis(AxisRule):
         names = [c for c in LETTERS if c not in taken]
         one = Axis(names[0], first, axis.sequence)
         two = Axis(names[1], axis.size // first, axis.sequence)
-        return _split_everywhere(target.term, axis.name, (one, two))
+        return replace_axis(target.term, axis.name, (one, two))
 
 
 def _check_local_names(target: Target, axis: Axis, where: str) -> None:
@@ -174,20 +174,3 @@ def _check_local_names(target: Target, axis: Axis, where: str) -> None:
                 if own != outer.name and axis.name in (own, outer.name):
                     fact = f"block {fence.title!r} calls {outer.name} by the name {own}"
                     raise MismatchError(fact, where=where, cure="an axis of one name throughout")
-
-
-def _split_everywhere(value: Any, name: str, parts: tuple[Axis, Axis]) -> Any:
-    if isinstance(value, Term):
-        return map_fields(value, lambda part: _split_everywhere(part, name, parts))
-    if isinstance(value, Array):
-        if value.below is not None and value.below.name == name:
-            raise MismatchError(f"{name} bounds whole numbers", cure="another axis")
-        axes = (part for axis in value for part in (parts if axis.name == name else (axis,)))
-        return value.with_axes(axes) if name in value.names else value
-    if isinstance(value, Signature):
-        return Signature(*(_split_everywhere(side, name, parts) for side in (value.dom, value.cod)))
-    if isinstance(value, Type):
-        return Type(_split_everywhere(array, name, parts) for array in value)
-    if isinstance(value, tuple) and value and isinstance(value[0], Term):
-        return tuple(_split_everywhere(item, name, parts) for item in value)
-    return value

@@ -21,7 +21,15 @@ from ncd.ops import (
     Scale,
     Softmax,
 )
-from ncd.rewrite.rules.rule import Options, Replacement, Rule, Target, pick, unused_layer_name
+from ncd.rewrite.rules.rule import (
+    Options,
+    Replacement,
+    Rule,
+    Target,
+    outer_axes,
+    pick,
+    unused_layer_name,
+)
 from ncd.rewrite.rules.term_paths import Path, on_array, part_at
 
 # --- Ops that a wire can be led through: they give the axes that they take
@@ -105,9 +113,10 @@ class Insert(Rule):
                 yield value.id, {"op": name, **({"axes": str(axes)} if axes else {})}
 
     def check(self, target: Target, options: Options) -> None:
-        self.replacement(target, options)  # a new op that keeps the axes of an array fits
+        (path,) = self.replacement(target, options).parts  # what keeps the axes of an array fits
         if "axes" in options:
             kind = NEW_OPS[options["op"]]
+            _check_inside(target, path, options)
             for copy in target.copies():  # whose axes have other names in layers of other sizes
                 if copy.value is not None:
                     _chosen_axes(kind, copy.value.array, options, f"Insert on {copy.place}")
@@ -128,6 +137,15 @@ class Insert(Rule):
             fact = f"({array}) holds {array.kind}"
             raise MismatchError(fact, where=where, cure="an array of real numbers")
         return Replacement(led_through(target, kind.make(axes, target.circuit)))
+
+
+def _check_inside(target: Target, path: Path, options: Options) -> None:
+    """Raises MismatchError for an axis that the block around a path is broadcast over."""
+    array = target.value.array if target.value else Array()
+    outside = {*outer_axes(target.term, path, array)} & {*options["axes"].split()}
+    if outside:
+        fact = f"the block around it works at each place of {', '.join(sorted(outside))} alone"
+        raise MismatchError(fact, where=f"Insert on {target.words}", cure="an axis of the block")
 
 
 def _chosen_axes(kind: NewOp, array: Array, options: Options, where: str) -> Array:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, ClassVar
 
 from ncd.circuit.circuit import Cell, Circuit, Fence, Value
 from ncd.errors import MismatchError, ParseError, UnknownNameError, short_repr, unknown_name_error
-from ncd.language.axes import Type
+from ncd.language.axes import Array, Type
 from ncd.language.blocks import Block
 from ncd.language.cached_property import lazy_property
 from ncd.language.fields import field_names
 from ncd.language.loops import Repeat, Scan
-from ncd.language.terms import Term, replace_fields
+from ncd.language.terms import Term, axes_in, replace_axis, replace_fields
 from ncd.rewrite.rules.term_paths import (
     Path,
     TermPaths,
@@ -210,12 +211,33 @@ class Rule:
 def _with_parts(paths: TermPaths, parts: Mapping[Path, Term], keep_inputs: bool) -> Term:
     """Returns the term with other parts, which name all axes of their arrays if they have to."""
     term = paths.circuit.term
-    try:
+    with suppress(MismatchError):
         return replace_parts(term, parts, keep_inputs)
-    except MismatchError:
-        places = {path: Target(paths, paths.ids.get(path, WHOLE_TERM)) for path in parts}
+    places = {path: Target(paths, paths.ids.get(path, WHOLE_TERM)) for path in parts}
+    with suppress(MismatchError):
         wide = {path: identity(places[path].inputs) >> part for path, part in parts.items()}
         return replace_parts(term, wide, keep_inputs)
+    own = {path: _within_block(places[path], part) for path, part in parts.items()}
+    return replace_parts(term, own, keep_inputs)
+
+
+def _within_block(target: Target, part: Term) -> Term:
+    """Returns a new part without the axes that the block around it is broadcast over."""
+    arrays = (*target.inputs, *target.outputs)
+    for axis in {name for array in arrays for name in outer_axes(target.term, target.path, array)}:
+        part = replace_axis(part, axis)
+    return part
+
+
+def outer_axes(term: Term, path: Path, array: Array) -> list[str]:
+    """Returns the axes of an array that the block around a path is broadcast over.
+
+    A block with names of its own names those axes nowhere.
+    """
+    around = [block for block in ancestors(term, path) if isinstance(block, Block)]
+    block = next((block for block in reversed(around) if block.local), term)
+    known = {axis.name for axis in axes_in(block)}
+    return [name for name in array.names if name not in known]
 
 
 class LocalRule(Rule):

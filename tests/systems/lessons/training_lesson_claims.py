@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 import torch
@@ -20,6 +21,7 @@ from ncd.app.panels.learning.running_sum import addends, running_sum
 from ncd.app.panels.learning.signal_depth import SignalDepth, signal_depth, verdict
 from ncd.app.panels.learning.vanishing_update import RATES as UPDATE_RATES
 from ncd.app.panels.learning.vanishing_update import descent
+from ncd.rewrite.device_costs import WAYS, WayCosts, way_costs
 from ncd.run.calculation import read_calculation
 from ncd.run.float_formats import FORMATS
 from ncd.run.seeding import generator
@@ -114,7 +116,79 @@ def grown(f: Facts, skip: int) -> float:
     return blocks(f.at(**{**f.settings, **PANEL_SIZES, "skip": skip})).gradients[0]
 
 
+# --- parallelism
+
+
+def costs(f: Facts, way: str, devices: int = 4) -> WayCosts:
+    """What a way to put the layer on devices costs."""
+    term = f.circuit.term
+    found = way_costs(term, ncd.gradient(term, "parameters"), WAYS[way], devices)
+    assert isinstance(found, WayCosts)
+    return found
+
+
+def forward(f: Facts, way: str) -> list[tuple[str, str]]:
+    """What is sent forward, and behind or before which op."""
+    return [
+        (message.collective, one.op.cell.op.display_name)
+        for one in costs(f, way).plan.ops
+        for message in one.messages
+    ]
+
+
+def sums_weights(f: Facts, way: str) -> bool:
+    """Whether the gradients of all weights are summed in the backward pass."""
+    summed = Counter(
+        message.array.numel
+        for message in costs(f, way).backward_messages
+        if message.collective == "all-reduce" and "t" not in message.array.names
+    )
+    return summed >= Counter(x.numel() for x in ncd.compile(f.circuit.term).parameters())
+
+
 LESSONS: Mapping[str, Mapping[str, Claim]] = {
+    "parallelism": {
+        "A layer of a decoder, on a batch of 8 texts.": lambda f: f.size("b") == 8,
+        "It is put on several devices, each of which gets a part of some axis.": lambda f: (
+            len(WAYS) == 3
+        ),
+        "One example changes: which results change?": answer("the same place only"),
+        "So nothing is sent forward.": lambda f: forward(f, "data") == [],
+        "Backward, the gradients of all weights are summed over the batch: 4 devices send each of "
+        "them 6 times.": lambda f: (
+            sums_weights(f, "data")
+            and costs(f, "data").backward_numbers == 6 * f.count("parameters")
+        ),
+        "Which axis does the second map of the feed-forward sum over?": answer("d"),
+        "Each device has a quarter of these weights.": lambda f: (
+            WAYS["tensor"].axes == ("h", "d")
+            and 0.25 < costs(f, "tensor").plan.weights_held / f.count("parameters") < 0.26
+        ),
+        "Forward there are two all-reduces, one behind attention and one behind the "
+        "feed-forward.": lambda f: (
+            forward(f, "tensor") == [("all-reduce", "Linear out"), ("all-reduce", "Linear linear2")]
+        ),
+        "One of them changes: at which does the result change?": answer(
+            "the same place and all later ones"
+        ),
+        "At later ones as well, through attention alone.": lambda f: len(f.ops("Softmax")) == 1,
+        "So only keys and values are gathered forward.": lambda f: (
+            forward(f, "sequence")
+            == [("all-gather", "Einsum scores"), ("all-gather", "Einsum weighted")]
+        ),
+        "Backward, the gradients of all weights are summed, as with the batch.": lambda f: (
+            sums_weights(f, "sequence")
+        ),
+        "With 8 devices in place of 4, each holds about half of the weights.": lambda f: (
+            0.5
+            < costs(f, "tensor", 8).plan.weights_held / costs(f, "tensor").plan.weights_held
+            < 0.55
+        ),
+        "But all of them together send more than twice as much: each number of a sum passes all "
+        "links but one, twice.": lambda f: (
+            costs(f, "tensor", 8).plan.numbers_sent * 3 == costs(f, "tensor").plan.numbers_sent * 7
+        ),
+    },
     "initialisation": {
         "Twenty layers, each a map of 64 features and a ReLU.": lambda f: (
             len(f.ops("Linear")) == len(f.ops("relu")) == 20 and f.size("m") == 64
