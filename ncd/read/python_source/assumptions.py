@@ -72,6 +72,8 @@ def message(machine: Interpreter, inputs: str, call: str) -> str:
 def _whole_boxes(machine: Interpreter) -> Iterator[str]:
     """Yields sentences about the models of a library, and about modules that are folded."""
     names, count = list_words([*machine.library_models]), len(machine.library_models)
+    if machine.gradient_shapes:
+        yield "torch.autograd.grad is a box with the shapes of its inputs. Values end there."
     if count:
         kind = "is a published model" if count == 1 else "are published models"
         results = "a box with its results" if count == 1 else "boxes with their results"

@@ -401,6 +401,7 @@ class Interpreter:
     boxes: dict[str, tuple[UnknownValue, ast.AST]] = field(default_factory=dict)  # see elsewhere.py
     box_results: list[Any] = field(default_factory=list)
     box_inputs: dict[int, tuple[UnknownValue, list[Any]]] = field(default_factory=dict)  # by ids
+    gradient_shapes: int = 0  # gradients that a forward asks for, which are boxes
     library_models: dict[str, None] = field(default_factory=dict)  # models with known results
     box_calls: dict[tuple[str, tuple[int, ...]], None] = field(default_factory=dict)  # as assumed
     box_fits: dict[tuple[str, tuple[int, ...]], list[int]] = field(default_factory=dict)

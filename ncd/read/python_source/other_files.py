@@ -185,7 +185,7 @@ def box(
     key = value.name, tuple(shape)
     machine.box_calls[key] = None
     shape = machine.typed_results.get(box_name(value.name), machine.box_fits.get(key, shape))
-    result = _box_of_shape(value, arrays, shape)
+    result = box_of_shape(value, arrays, shape)
     machine.box_results.append(result)
     machine.box_inputs[id(result)] = value, arrays
     return result
@@ -199,7 +199,7 @@ def several_results(machine: Interpreter, result: Tensor, count: int) -> list[Te
     value, arrays = machine.box_inputs[id(result)]
     alike = [x for x in arrays if x.is_floating_point()][1:count]
     others = [
-        result if x.shape == result.shape else _box_of_shape(value, arrays, [*map(int, x.shape)])
+        result if x.shape == result.shape else box_of_shape(value, arrays, [*map(int, x.shape)])
         for x in alike
     ]
     return [result, *others, *[result] * (count - 1 - len(others))]
@@ -229,10 +229,11 @@ def box_result(
         machine.boxes.setdefault(value.name, (value, place))
         machine.box_calls[value.name, tuple(shape)] = None
         shape = machine.box_fits.get((value.name, tuple(shape)), shape)
-    return _box_of_shape(value, arrays[:ARRAYS], shape)
+    return box_of_shape(value, arrays[:ARRAYS], shape)
 
 
-def _box_of_shape(value: UnknownValue, arrays: list[Tensor], shape: Sequence[int]) -> Tensor:
+def box_of_shape(value: UnknownValue, arrays: list[Tensor], shape: Sequence[int]) -> Tensor:
+    """Returns the result of a box, of a shape that is known."""
     made: Tensor = getattr(getattr(torch.ops, SPACE), _function(value.name))(arrays, shape)
     return made
 

@@ -654,6 +654,7 @@ def _in_its_mode(
         settle(model)
     machine.boxes.clear()
     machine.library_models.clear()
+    machine.gradient_shapes = 0
     machine.box_results.clear()
     machine.box_inputs.clear()
     machine.root, machine.tracing, machine.line_shapes = model, True, {}

@@ -17,6 +17,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
 from torch.nn.modules.conv import _ConvNd
 from torch.nn.modules.instancenorm import _InstanceNorm
+from torch.utils._pytree import tree_leaves
 
 from ncd.read.device_places import named_device
 from ncd.read.python_source.interpreter import (
@@ -25,8 +26,10 @@ from ncd.read.python_source.interpreter import (
     ListedMethod,
     Namespace,
     NoOpContext,
+    PartialNamespace,
     UnknownValue,
 )
+from ncd.read.python_source.other_files import box_of_shape
 from ncd.read.python_source.source_operators import is_placeholder, truth, unknown_result
 from ncd.read.python_source.torch_layers import LAZY, parameter, spread
 
@@ -411,6 +414,24 @@ def _masked_choice(machine: Any, condition: Any, *args: Any, **named: Any) -> An
     return torch_call(machine, torch.where, (condition, *args), named)
 
 
+def _gradients(machine: Any, outputs: Any, inputs: Any, *args: Any, **named: Any) -> Any:
+    """Returns gradients in a forward: boxes with the shapes of what they are for."""
+    several = [*inputs] if isinstance(inputs, list | tuple) else [inputs]
+    value = UnknownValue("grad", "gradients are taken anew in each run")
+    arrays = [x for x in tree_leaves((outputs, several)) if isinstance(x, Tensor)]
+    if not machine.tracing or not all(isinstance(x, Tensor) for x in several):
+        return unknown_result(machine, value)
+    machine.gradient_shapes += len(several)
+    return tuple(box_of_shape(value, arrays, [*map(int, x.shape)]) for x in several)
+
+
+ONE_PROCESS: dict[str, Callable[..., Any]] = {  # in which a source is read
+    "get_world_size": lambda machine, *_: 1,
+    "get_rank": lambda machine, *_: 0,
+    **dict.fromkeys(("is_initialized", "is_available"), _no),
+}
+
+
 def _gain(machine: Any, name: str, *args: Any) -> float:
     return _GAINS.get(name, 1.0)
 
@@ -626,6 +647,7 @@ TORCH = Namespace(
                 **dict.fromkeys(("no_grad", "enable_grad"), QUIET["no_grad"]),
                 "set_grad_enabled": QUIET["set_grad_enabled"],
                 **OWN_GRADIENT,
+                **native(grad=_gradients),
             },
         ),
         "linalg": Namespace("torch.linalg", _select_attributes(torch.linalg, LINEAR_ALGEBRA)),
@@ -634,7 +656,7 @@ TORCH = Namespace(
         "Generator": UnknownValue("torch.Generator", "random numbers are drawn anew in each run"),
         "ao": UnknownValue("torch.ao", "layers of whole numbers are not read"),
         "optim": UnknownValue("torch.optim", "a diagram needs no training"),
-        "distributed": UnknownValue("torch.distributed", "there is one process"),
+        "distributed": PartialNamespace("torch.distributed", native(**ONE_PROCESS)),
     },
 )
 EINOPS_LAYERS = Namespace(

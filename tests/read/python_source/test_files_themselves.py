@@ -361,6 +361,16 @@ LINES = {  # of an ``__init__`` or a ``forward``, by what they set
         'n = setting("WIDTH", cast=int, default=5)',
         "y = self.a(x)",
     ),
+    "a gradient in a forward": (
+        "from torch import autograd",
+        "n = 5",
+        "y = self.a(x); g, = autograd.grad(y.sum(), x); y = y * g.norm(2, 1, True)",
+    ),
+    "one process": (
+        "import torch.distributed as dist",
+        "n = 5 * dist.get_world_size() if dist.get_rank() == 0 else 3",
+        "y = x if dist.is_initialized() else self.a(x)",
+    ),
     "a function for a value": (
         "from inspect import isclass, isfunction",
         "n = 5 if isclass(nn.ReLU) and not isclass(3) else 4",
@@ -402,6 +412,24 @@ class Net(nn.Module):
 Net()(torch.randn(2, 8))"""
     reading = read_source(text)
     assert (reading.shapes, reading.failure) == (((2, 5),), None)
+
+
+PENALTY = (
+    OTHERS
+    + """
+class Penalty(nn.Module):
+    def forward(self, x, f):
+        g, *_ = torch.autograd.grad(outputs=f, inputs=x, grad_outputs=f.new_ones(f.shape))
+        return ((g.reshape(len(x), -1).norm(2, dim=-1) - 1) ** 2).mean(), g
+Penalty()(torch.randn(4, 3, 8, 8), torch.randn(4, 1))
+"""
+)
+
+
+def test_a_gradient_in_a_forward_is_a_box_that_is_told_of() -> None:
+    reading = read_source(PENALTY)
+    assert (reading.shapes, reading.failure) == (((), (4, 3, 8, 8)), None)
+    assert "torch.autograd.grad is a box with the shapes of its inputs." in reading.note
 
 
 @pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
