@@ -423,8 +423,8 @@ def attribute(machine: Interpreter, value: Any, name: str) -> Any:
         return other
     kept = isinstance(value, SourceModule | PlainObject)
     if kept and (base := other_base(machine, value)) is not None:
-        if name in (given := value.__dict__.get(SETTINGS, {})):
-            return given[name]  # as bases keep what they are given
+        if (given := value.__dict__.get(SETTINGS, {}).get(name)) is not None:
+            return given  # as bases keep what they are given
         return unknown_attribute(machine, base, name, True)
     if isinstance(value, Tensor) and any(value is one for one in machine.box_results):
         return value  # one of several results, each of which is assumed to be like the input

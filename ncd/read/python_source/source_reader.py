@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import gc
+import re
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import replace
@@ -462,9 +463,9 @@ class ClassAttempts:
         return self._leave_out_class(model, error.with_traceback(None))
 
     def _has_smaller_classes(self, error: SourceException | TextError) -> bool:
-        """Returns whether a class needs too much memory, and others of the source are left."""
-        large = isinstance(error, LimitExceeded) and "memory" in error.fact
-        return large and len(outermost_classes(self.machine, self.tree, self.scope)) > 1
+        """Returns whether a class is too large to be drawn, and others of the source are left."""
+        large = isinstance(error, TextError) and TOO_LARGE.search(error.fact) is not None
+        return large and len(module_classes(self.machine, self.scope)) > 1
 
     def _with_other_widths(
         self, model: nn.Module, error: Any, found: tuple[Imported, str] | None = None
@@ -520,6 +521,7 @@ class ClassAttempts:
         return chosen and fresh and isinstance(model, SourceModule)
 
 
+TOO_LARGE = re.compile(r"too much memory|more than a million numbers")
 SECONDS = 3.5  # of computing after which no other class is tried
 WIDTHS = 3  # that are tried for a class
 

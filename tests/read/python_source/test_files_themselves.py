@@ -92,11 +92,11 @@ import torch
 from torch import nn
 from others import Base
 class Net(Base):
-    def __init__(self, in_features=16, both=True):
-        super().__init__(in_features, both)
+    def __init__(self, in_features=16, both=True, encoder=None):
+        super().__init__(in_features, both, encoder)
         self.head = nn.Linear(self.in_features, 5)
     def forward(self, x):
-        return (self.head(x), x) if self.both else x
+        return (self.head(self.encoder(x)), x) if self.both else x
 """
 GRAPH = """
 import torch
@@ -316,6 +316,24 @@ class Net(nn.Module):
 """,
         ((1, 16, 3),),
         "Net(dim=64)(torch.randn(1, 16, 64), torch.randn(1, 16, 64))",
+    ),
+    "a part of a class that is too large": (
+        """
+class Part(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.a = nn.Linear(dim, 3)
+    def forward(self, x):
+        return self.a(x)
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.part = Part(6)
+    def forward(self, x):
+        return self.part(x) * torch.randn(200000, 200000).sum()
+""",
+        ((1, 3),),
+        "Part(dim=6)",
     ),
     "modules that are kept together": (
         """
