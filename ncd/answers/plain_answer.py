@@ -94,7 +94,12 @@ def refusal_answer(text: str, error: NCDError) -> Answer:
 
 
 def with_findings(plain: Answer, findings: Sequence[Finding]) -> Answer:
-    """Returns an answer with findings in the place of its own."""
+    """Returns an answer with findings in the place of its own.
+
+    Where a part is drawn, as what is assumed does not fit the whole, that is no fault of a text.
+    """
+    if plain.shapes and not plain.findings and any(" is not drawn: " in x for x in plain.assumed):
+        findings = [one for one in findings if not one.says.startswith("The assumed ")]
     failures = [each for each in findings if each.kind == "failure"]
     own = plain.findings if not failures else ()  # the reading fails, so that something is wrong
     sentence = str(failures[0]) if failures else plain.sentence

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -10,6 +11,7 @@ import torch
 from torch import nn
 
 import ncd
+from ncd.answers.answer import Answer
 from ncd.answers.plain_answer import answer_of, with_findings
 from ncd.findings.reading.finding import LATE, Cure, Edit, Finding
 from ncd.jobs.source_reading import reader
@@ -242,3 +244,14 @@ def test_a_wrapper_for_several_devices_calls_the_module_that_it_holds(wrapper: s
     assert ncd.ask(f"{text}net(torch.randn(4, 10))").shapes == ((4, 5),)
     (finding, *_) = ncd.ask(f"{text}net(torch.randn(4, 12))").findings
     assert finding.kind == "failure" and "gets 12 features" in finding.says
+
+
+def test_what_is_assumed_of_a_whole_is_no_fault_where_a_part_is_drawn() -> None:
+    part = ("Net is not drawn: line 3: it needs a side.",)
+    plain = Answer("source", None, ((1, 3),), "out: 1 × 3", assumed=part)
+    assumed = Finding("failure", 3, "", "The assumed input 1 × 8 does not fit: 8 is not 6.")
+    own, size = Finding("failure", 3, "", "head gets 8 features."), Finding("size", 0, "", "n.")
+    assert with_findings(plain, [assumed, size]) == replace(plain, findings=(size,))
+    assert with_findings(plain, [own]).sentence == str(own)
+    for other in (replace(plain, assumed=()), replace(plain, shapes=())):
+        assert with_findings(other, [assumed]).findings == (assumed,)
