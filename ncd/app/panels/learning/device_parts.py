@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import partial
 
-from ncd.app.figure.diagram import terms_in_a_row
 from ncd.app.parts import html_panel
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene, numbers_origin
-from ncd.app.state import knobs
+from ncd.app.state import knobs, selection
 from ncd.app.state.cache import cached_value
 from ncd.app.state.controls import Choice
+from ncd.app.state.session import session
 from ncd.errors import SizeError
 from ncd.formulas import prefixed_amounts
 from ncd.rewrite.device_costs import WAYS, SimulatedRun, Way, WayCosts, simulated_run, way_costs
@@ -20,7 +20,17 @@ from ncd.rewrite.gradient import gradient
 from ncd.rewrite.sharding import Message, Sharding
 from ncd.site import markup
 
-WAY = Choice("way", {key: way.title for key, way in WAYS.items()}, "tensor")
+
+class WayChoice(Choice):
+    """A choice of a way, which lights its axes in the diagram."""
+
+    def put(self, text: str) -> None:
+        """Stores the way, if it is one, and lights its axes; a callback."""
+        super().put(text)
+        session()[selection.AXES] = ",".join(WAYS[self.value].axes)
+
+
+WAY = WayChoice("way", {key: way.title for key, way in WAYS.items()}, "tensor")
 DEVICES = Choice("devices", ("2", "4", "8"), "4")
 NUMBER_BYTES = 4  # of float32
 
@@ -36,17 +46,17 @@ def costs_by_way(scene: Scene, devices: int) -> dict[str, WayCosts | SizeError]:
 
 
 def show_devices(scene: Scene) -> None:
-    """Shows the chosen way in the diagram, all ways in a table, and a run on simulated devices."""
+    """Shows what a way sends and where, all ways in a table, and a run on simulated devices."""
     devices, way = int(DEVICES.value), WAYS[WAY.value]
     every = costs_by_way(scene, devices)
     chosen = every[WAY.value]
     if isinstance(chosen, SizeError):
         shown = f"<p>{markup.text(chosen.fact)}, so the {way.parts} cannot be shared.</p>"
     else:
-        shown = f"<p>{_sentence(way, chosen)}</p>{_drawing(scene, way, chosen.plan)}"
+        shown = f"<p>{_sentence(way, chosen)}</p>{_messages_table(chosen.plan)}"
     html = (
         f'<div class="told">{WAY.html()}<span>{DEVICES.html()}devices</span></div>{shown}'
-        f"{_table(every)}"
+        f"<h2>All ways</h2>{_table(every)}"
         f'<p class="muted">{_run_sentence(scene, chosen)} {DEVICES_TEXT}</p>'
     )
     html_panel.render(
@@ -56,8 +66,9 @@ def show_devices(scene: Scene) -> None:
 
 PARTS_OF_DEVICES = Panel("Devices", show_devices, controls=(WAY, DEVICES), follows_moves=True)
 DEVICES_TEXT = (
-    "Bytes in float32, sent by all devices together in a ring: each number passes all links but "
-    "one to be summed, and all but one to be gathered."
+    "Weights and arrays are those of one device; forward and backward, all devices together send "
+    "so much in a ring. Each number passes all links but one to be summed, and as many to be "
+    "gathered. Bytes in float32."
 )
 
 
@@ -68,8 +79,8 @@ def _sentence(way: Way, costs: WayCosts) -> str:
     sends = {"forward": plan.messages, "backward": costs.backward_messages}
     said = "; ".join(f"{when}, {_messages(messages)}" for when, messages in sends.items())
     return (
-        f"Each of {plan.devices} devices has its part of the {way.parts} ({axes}). What is sent: "
-        f"{said}."
+        f"Each of {plan.devices} devices has its part of the {way.parts} ({axes}), and does "
+        f"{prefixed_amounts.flops(plan.flops)}. What is sent: {said}."
     )
 
 
@@ -79,25 +90,20 @@ def _messages(messages: Iterable[Message]) -> str:
     return ", ".join(markup.plural(count, kind) for kind, count in counts.items()) or "nothing"
 
 
-def _drawing(scene: Scene, way: Way, plan: Sharding) -> str:
-    """Returns the diagram with the paths of the sharded axes, and the messages where they are."""
-    notes = {
-        f"axis {name}": _part_words(size, name, plan.devices)
-        for name in way.axes
-        if (size := scene.settings.get(name))
-    }
+def _messages_table(plan: Sharding) -> str:
+    """Returns a row for each message of the forward pass, and the op that it is for."""
+    body = []
     for one in plan.ops:
-        sent = Counter(message.collective for message in one.messages)
-        if sent:
-            size = sum(message.numbers_sent(plan.devices) for message in one.messages)
-            words = " and ".join(sent)
-            notes[one.op.cell.id] = f"{words}, {_bytes(size)}"
-    return terms_in_a_row((scene.term,), "=", scene, notes)
-
-
-def _part_words(size: int, name: str, devices: int) -> str:
-    """Returns the part of an axis that one device has."""
-    return f"${name}$: {size // devices} of {size} on each device"
+        for message in one.messages:
+            axes = markup.text(message.array) or "()"
+            op = markup.text(one.op.cell.op.display_name)
+            body.append(
+                f'<tr data-node="{one.op.cell.id}" tabindex="0"><td>{op}</td>'
+                f"<td>{message.collective}</td><td><i>{axes}</i></td>"
+                f'<td class="number">{_bytes(message.numbers_sent(plan.devices))}</td></tr>'
+            )
+    head = ("at the op", "forward", "array", "all send")
+    return markup.table(head, body, numbers=(3,)) if body else ""
 
 
 def _bytes(numbers: int) -> str:
@@ -119,7 +125,7 @@ def _table(every: Mapping[str, WayCosts | SizeError]) -> str:
     return markup.table(TABLE_HEAD, body, numbers=range(1, len(TABLE_HEAD)))
 
 
-TABLE_HEAD = ("a device:", "weights", "arrays", "FLOP", "all send forward", "and backward")
+TABLE_HEAD = ("way", "weights", "arrays", "forward", "backward")
 
 
 def _amounts(costs: WayCosts) -> list[str]:
@@ -127,7 +133,6 @@ def _amounts(costs: WayCosts) -> list[str]:
     return [
         _bytes(plan.weights_held),
         _bytes(plan.arrays_held),
-        prefixed_amounts.flops(plan.flops),
         _bytes(plan.numbers_sent),
         _bytes(costs.backward_numbers),
     ]
