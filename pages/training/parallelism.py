@@ -16,9 +16,9 @@ or of the positions. Where an op sums over that axis, the devices have to send e
 
 WHY = """
 Follow the wire of an axis. As long as ops only pass over it, each device can work on its part
-alone. The wire ends where an op sums over it: there each device has a part of a sum, and an **all-
-reduce** adds them up and gives the result to all. An op that needs the whole axis gets it by an
-**all-gather**.
+alone. The wire ends where an op sums over it: there each device has a part of a sum, and an
+**all-reduce** adds them up and gives the result to all. An op that needs the whole axis gets it by
+an **all-gather**.
 
 **Tensor parallelism** splits the heads *h* and the hidden features *d*. Their wires begin and end
 within a part of the layer, so that each part sends one sum forward, and every device has only its

@@ -64,7 +64,9 @@ def show_devices(scene: Scene) -> None:
     )
 
 
-PARTS_OF_DEVICES = Panel("Devices", show_devices, controls=(WAY, DEVICES), follows_moves=True)
+PARTS_OF_DEVICES = Panel(
+    "Devices", show_devices, needs_run=False, controls=(WAY, DEVICES), follows_moves=True
+)
 DEVICES_TEXT = (
     "Weights and arrays are those of one device; forward and backward, all devices together send "
     "so much in a ring. Each number passes all links but one to be summed, and as many to be "
