@@ -72,14 +72,15 @@ def note(app: AppTest) -> str:
 
 def other(control: Control) -> str:
     """Returns a valid value that is not the default."""
-    every = {
+    values = {
         Choice: lambda own: own.options,
         Range: lambda own: map(str, own.numbers),
         Place: lambda own: ("12",),
         GridPlace: lambda own: ("3.4",),
         Switches: lambda own: ("n1,n2",),
         TextControl: lambda own: TEXTS,
-    }[type(control)](control)
+    }
+    every = next(make(control) for kind, make in values.items() if isinstance(control, kind))
     return next(text for text in every if text != control.default and control.read(text) == text)
 
 
