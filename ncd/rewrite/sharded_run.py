@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from ncd.circuit.circuit import Cell, Value
+from ncd.errors import ParseError, short_repr
 from ncd.language.axes import Array
 from ncd.rewrite.sharding import ShardedOp, Sharding, passed_inputs
 from ncd.rewrite.tile_loop import (
@@ -64,6 +65,7 @@ def run_sharded(
     Raises:
         MismatchError: For another number, shape or kind of inputs, and for weights that are not
             there.
+        ParseError: For what is no sharded term.
 
     Source: Patarasuk and Yuan 2009, "Bandwidth optimal all-reduce algorithms for clusters of
     workstations", for the ring.
@@ -73,6 +75,9 @@ def run_sharded(
     >>> done.outputs[0].tolist(), done.numbers_sent
     ([0.25, 0.25, 0.25, 0.25], 4)
     """
+    if not isinstance(plan, Sharding):
+        fact = f"{short_repr(plan)} is not a sharded term"
+        raise ParseError(fact, where="run_sharded", cure='ncd.shard(term, ["m"], 2)')
     arrays = [value.array for value in plan.circuit.inputs]
     weights = [weight.id for one in plan.ops for weight in one.op.weights]
     return _Devices(

@@ -256,10 +256,25 @@ def _assert(machine: Interpreter, node: ast.Assert, scope: Scope) -> None:
         holds = True  # as a right source has it
     finally:
         machine.assumed_values = before
-    if not holds and not _asks_of_box(machine, node.test, scope):
+    if not holds and not (
+        _assume_asserted(machine, node.test) or _asks_of_box(machine, node.test, scope)
+    ):
         words = machine.value(node.msg, scope) if node.msg else ast.unparse(node.test)
         words = words if isinstance(words, str) else ast.unparse(node.test)
         raise machine.source_error(AssertionError(short_repr(words).strip("'\"")), node)
+
+
+def _assume_asserted(machine: Interpreter, test: ast.expr) -> bool:
+    """Takes a setting for true that is asserted and was assumed to be false.
+
+    Returns whether the test is one.
+    """
+    owner = ast.unparse(test.value) if isinstance(test, ast.Attribute) else ""
+    settings = machine.assumed_settings.get(owner, {})
+    if not isinstance(test, ast.Attribute) or settings.get(test.attr) is not False:
+        return False
+    settings[test.attr] = True
+    return True
 
 
 def _asks_of_box(machine: Interpreter, test: ast.expr, scope: Scope) -> bool:

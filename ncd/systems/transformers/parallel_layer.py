@@ -18,7 +18,7 @@ def parallelism(b: int = 8, t: int = 16, h: int = 8, k: int = 8, d: int = 256) -
     Source: Shoeybi et al. 2019, "Megatron-LM", section 3, which splits such a layer.
 
     >>> parallelism().cod.spec
-    'b:8 t:16 m:64'
+    'b:8 ~t:16 m:64'
     """
     return Axes(b=b, t=seq(t), m="h*k", h=h, k=k, d=d)(_layer())
 

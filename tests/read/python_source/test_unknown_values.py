@@ -88,7 +88,7 @@ CASES = {
         )
         + "2x64",
         ((2, 5),),
-        "model.attn_layers(dim=64) is taken",
+        "model.attn_layers(causal=True, dim=64) is taken",
     ),
     "an argument is a module because it is called": (
         HEAD + net("self.f = stem", "return self.f(x)", given=", stem") + "2x6",

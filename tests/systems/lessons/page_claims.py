@@ -10,6 +10,7 @@ import torch
 from torch.nn import functional as F
 
 import ncd
+from ncd.rewrite.sharding import Message
 from ncd.run.float_formats import FORMATS
 from ncd.systems.images.convolution_layers import field_sizes, stack_of
 from ncd.systems.language_models.llama import GEMMA_2
@@ -216,6 +217,13 @@ PAGES: Mapping[str, Mapping[str, Said]] = {
         ),
         "half of the features behind each hidden dense map": (
             "torchvision’s models of VGG: a dropout of 0.5 behind both hidden maps"
+        ),
+    },
+    "parallelism": {
+        "an all-reduce among *n* devices sends 2 (*n* − 1) times the array": lambda f: all(
+            Message("all-reduce", f.circuit.outputs[0].array, "v").numbers_sent(n)
+            == 2 * (n - 1) * f.circuit.outputs[0].array.numel
+            for n in (1, 2, 8)
         ),
     },
     "low-precision": {

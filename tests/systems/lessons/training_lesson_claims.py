@@ -173,8 +173,7 @@ LESSONS: Mapping[str, Mapping[str, Claim]] = {
         ),
         "At later ones as well, through attention alone.": lambda f: len(f.ops("Softmax")) == 1,
         "So only keys and values are gathered forward.": lambda f: (
-            forward(f, "sequence")
-            == [("all-gather", "Einsum scores"), ("all-gather", "Einsum weighted")]
+            forward(f, "sequence") == [("all-gather", "Einsum scores"), ("all-gather", "Einsum")]
         ),
         "Backward, the gradients of all weights are summed, as with the batch.": lambda f: (
             sums_weights(f, "sequence")
