@@ -54,15 +54,15 @@ def _input_of_words(remarks: list[str], text: str) -> list[int]:
     sides, channels = int(layer["sides"]), int(layer["channels"] or 0)
     if len(sizes) == sides and not channels:
         return []
-    return whole_input(sizes, sides, channels, batch)
+    return picture_input_sizes(sizes, sides, channels, batch)
 
 
-def whole_input(sizes: list[int], sides: int, channels: int, batch: int) -> list[int]:
+def picture_input_sizes(sizes: list[int], sides: int, channels: int, batch: int) -> list[int]:
     """Returns the sizes of an input of pictures, with the batch and the channels that words omit.
 
     Channels that stand last, as pictures are kept in files, come before the ``sides``.
 
-    >>> whole_input([28, 30], 2, 3, 8), whole_input([28, 30, 3], 2, 3, 1)
+    >>> picture_input_sizes([28, 30], 2, 3, 8), picture_input_sizes([28, 30, 3], 2, 3, 1)
     ([8, 3, 28, 30], [1, 3, 28, 30])
     """
     if len(sizes) == sides + 1 and sizes[-1] == channels != sizes[0]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from ncd.notation.call_form import shape_line
-from ncd.read.described_input import whole_input, with_described_input
+from ncd.read.described_input import picture_input_sizes, with_described_input
 from ncd.read.prose import KEYWORDS, comment_prose
 from ncd.read.recognise import strip_prompts
 
@@ -135,7 +135,7 @@ def _input_shape(layer: tuple[str, str], words: str) -> tuple[int, ...]:
     if not sides:
         return (count, *given) if batch and given[0] != count else given
     channels = arguments[0] if arguments and "Pool" not in name else 1
-    return tuple(whole_input([*given], sides, channels, count))
+    return tuple(picture_input_sizes([*given], sides, channels, count))
 
 
 def _arguments(call: str) -> list[int]:

@@ -73,7 +73,7 @@ def _names(failure: Failure, made: ast.Call, value: int, loose: bool = False) ->
     """
     layers = failure.trace.recorder.layers
     owner = next((x.module for x in reversed(layers) if isinstance(x.module, SourceModule)), None)
-    taken = _whole_number_settings(owner.__dict__.get(SETTINGS, {})) if owner is not None else {}
+    taken = _integer_settings(owner.__dict__.get(SETTINGS, {})) if owner is not None else {}
     local = _assigned_sizes(failure.trace.tree, made, taken)
     yield from (name for name, size in reversed(local.items()) if size == value)
     plain = loose or not failure.trace.symbolic  # then equal numbers are all that is known
@@ -84,7 +84,7 @@ def _names(failure: Failure, made: ast.Call, value: int, loose: bool = False) ->
             yield name
 
 
-def _whole_number_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+def _integer_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the whole numbers among settings, and those of their objects, by their names."""
     found: dict[str, Any] = {}
     for name, value in settings.items():

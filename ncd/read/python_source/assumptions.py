@@ -59,7 +59,7 @@ def message(machine: Interpreter, inputs: str, call: str) -> str:
         note += f" {name} is left out: its layers are drawn with plain weights{more}."
     for name in machine.own_gradients:
         note += f" {name} is drawn by its forward: the gradient that it has of its own is left out."
-    note = " ".join(filter(None, (note, assumed_boxes(machine), *_whole_boxes(machine)))).strip()
+    note = " ".join(filter(None, (note, assumed_boxes(machine), *_box_sentences(machine)))).strip()
     if not machine.left_out:
         return note
     lines = ", ".join(map(str, machine.left_out[:5]))
@@ -69,7 +69,7 @@ def message(machine: Interpreter, inputs: str, call: str) -> str:
     return f"{note} Lines {lines}{more} stand apart from the module, and are left out.".strip()
 
 
-def _whole_boxes(machine: Interpreter) -> Iterator[str]:
+def _box_sentences(machine: Interpreter) -> Iterator[str]:
     """Yields sentences about the models of a library, and about modules that are folded."""
     names, count = list_words([*machine.library_models]), len(machine.library_models)
     if machine.gradient_shapes:

@@ -203,7 +203,7 @@ def _single_input(machine: Interpreter, model: nn.Module, name: str) -> Guess:
             break
     usual = guess_of([name], starts[0])
     error = str(try_run(machine, model, usual.inputs, {}).error)
-    if first is None and (more := _asked_for(model, error)):
+    if first is None and (more := _inputs_in_error(model, error)):
         return _several_inputs(machine, model, [name, *more], {})
     if first is not None and FIXED_ROWS.search(error):
         return _search(machine, model, [name], True).from_starts(iter(starts)) or usual
@@ -217,7 +217,7 @@ def _single_input(machine: Interpreter, model: nn.Module, name: str) -> Guess:
     return found or usual
 
 
-def _asked_for(model: nn.Module, error: str) -> list[str]:
+def _inputs_in_error(model: nn.Module, error: str) -> list[str]:
     """Returns the inputs up to an optional one of which an error speaks; else none."""
     names = next(reversed([*optional(model)]), [])
     spoken = [name for name in names if re.search(rf"\b{re.escape(name)}\b", error)]

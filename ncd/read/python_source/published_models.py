@@ -115,7 +115,7 @@ def _name(args: Sequence[Any], named: dict[str, Any]) -> str:
 def _settings(name: str, named: dict[str, Any]) -> AssumedSettings:
     """Returns the settings of a model of a name, with those that are given."""
     given = {key: one for key, one in named.items() if type(one) in (int, float, bool, str)}
-    width = given_width(given) or width_of_name(name) or USUAL_WIDTH
+    width = width_in_settings(given) or width_of_name(name) or USUAL_WIDTH
     found = AssumedSettings("config")
     vocabulary = next(size for words, size in VOCABULARIES if re.search(words, name))
     large = "large" in name
@@ -128,10 +128,10 @@ def _settings(name: str, named: dict[str, Any]) -> AssumedSettings:
     return found
 
 
-def given_width(settings: Mapping[str, Any]) -> int:
+def width_in_settings(settings: Mapping[str, Any]) -> int:
     """Returns the width in some settings, which each family names in its way; 0 for none.
 
-    >>> given_width({"n_embd": 32, "n_layer": 2})
+    >>> width_in_settings({"n_embd": 32, "n_layer": 2})
     32
     """
     return next((n for name in WIDTH_NAMES if type(n := settings.get(name)) is int), 0)
@@ -159,7 +159,7 @@ class LibraryModel(ExternalModule):
         kept: AssumedSettings | None = self.__dict__.get("kept_settings")
         if kept is None:
             given = next((x for x in (*args, *named.values()) if isinstance(x, PlainObject)), None)
-            if isinstance(given, AssumedSettings) and not given_width(given.own):
+            if isinstance(given, AssumedSettings) and not width_in_settings(given.own):
                 assumed_setting(machine, given, WIDTH_NAMES[0])
             kept = _settings(_name(args, named), {**(given.own if given else {}), **named})
             self.__dict__["kept_settings"] = kept

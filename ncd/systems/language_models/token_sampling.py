@@ -53,12 +53,12 @@ def _sampling(temperature: str, share: str) -> Term:
     )
 
 
-def kept_tokens(v: int, k: int, t: int, p: int) -> Term:
+def token_chances(v: int, k: int, t: int, p: int) -> Term:
     """Returns the chances of the tokens that can be drawn, and these tokens, ``v -> k, k#v``.
 
     The arguments are those of :func:`sampling`.
 
-    >>> str(kept_tokens(v=201, k=10, t=2, p=2).cod)
+    >>> str(token_chances(v=201, k=10, t=2, p=2).cod)
     'k, k#v'
     """
     chances = _chances(TEMPERATURES[t], SHARES[p])

@@ -36,7 +36,7 @@ from ncd.systems.language_models.speculative_decoding import (
     leftover,
     speculate,
 )
-from ncd.systems.language_models.token_sampling import kept_tokens
+from ncd.systems.language_models.token_sampling import token_chances
 from ncd.systems.training.story_grammar import END, STORY_WORDS
 
 AHEAD = Range("ahead", range(1, 9), 4)  # words that the draft proposes
@@ -49,7 +49,7 @@ ChanceRule = Callable[[Tensor], Tensor]  # from the scores of all words to their
 def chance_rule(settings: Mapping[str, int]) -> ChanceRule:
     """Returns the rule of the page: the chances of all words after top-k, temperature and top-p."""
     sizes = {name: settings[name] for name in "ktp"}
-    module = ncd.compile(kept_tokens(v=len(STORY_WORDS), **sizes))
+    module = ncd.compile(token_chances(v=len(STORY_WORDS), **sizes))
 
     def chances(scores: Tensor) -> Tensor:
         with torch.no_grad():
